@@ -1,0 +1,122 @@
+package lane
+
+import "github.com/laneway-go/laneway/dedupe"
+
+// ChunkID names the done bits of [dedupe.ChunkSize] neighbouring offsets of one generation (R39).
+type ChunkID struct {
+	Index int64 // offset / ChunkSize
+	Gen   Gen
+}
+
+// chunk is the memory of one chunk: a bit a record.
+type chunk struct {
+	id    ChunkID
+	at    int64       // ms; of the newest mark
+	bits  dedupe.Bits // durable: scanned, or acknowledged
+	write *chunkWrite // nil while nothing waits
+}
+
+// chunkWrite is what happens to a chunk that has news. One write is in flight at a time; what finishes meanwhile goes with the
+// next one.
+type chunkWrite struct {
+	waiting  []int32 // entries whose bit is in no write yet
+	carried  []int32 // entries whose bit is in the write in flight
+	sent     dedupe.Bits
+	seq      uint32
+	fails    int
+	inFlight bool
+	dirty    bool // listed in marks.dirty
+}
+
+// setBit notes that a record is done; its bit goes with the next write of its chunk.
+func (m *Machine) setBit(i int32) {
+	e := &m.entries[i]
+	n := m.marks.chunkFor(ChunkID{Index: e.origin / dedupe.ChunkSize, Gen: e.gen})
+	c := &m.marks.chunks[n]
+	if c.write == nil {
+		c.write = m.marks.spareWrite()
+	}
+	c.write.waiting = append(c.write.waiting, i)
+	m.marks.markDirty(n)
+}
+
+// flushChunks writes every chunk that has waiting bits and no write in flight.
+func (m *Machine) flushChunks() {
+	if len(m.marks.dirty) == 0 || m.renewal || m.gone {
+		return
+	}
+	for _, n := range m.marks.dirty {
+		w := m.marks.chunks[n].write
+		w.dirty = false
+		if w.inFlight || len(w.waiting) == 0 {
+			continue
+		}
+		m.sendChunk(n)
+	}
+	m.marks.dirty = m.marks.dirty[:0]
+}
+
+// sendChunk issues the write of a chunk: all bits that are durable, and all that wait. The one after a failure carries what
+// has finished meanwhile, too.
+func (m *Machine) sendChunk(n int32) {
+	c := &m.marks.chunks[n]
+	w := c.write
+	w.sent = c.bits
+	w.carried = append(w.carried, w.waiting...)
+	w.waiting = w.waiting[:0]
+	for _, i := range w.carried {
+		w.sent.Set(int(m.entries[i].origin % dedupe.ChunkSize))
+	}
+	w.inFlight = true
+	w.seq++
+	m.out.Writes = append(m.out.Writes, Write{
+		Token: makeRef(n|chunkBit, w.seq), Kind: ChunkMark, Chunk: c.id, Bits: w.sent, Tenure: m.tenure,
+	})
+}
+
+// chunkAcked settles exactly what the write carried.
+func (m *Machine) chunkAcked(n int32, seq uint32) {
+	c := &m.marks.chunks[n]
+	w := c.write
+	if w == nil || !w.inFlight || w.seq != seq {
+		return
+	}
+	w.inFlight, w.fails = false, 0
+	c.bits.Or(&w.sent)
+	c.at = m.now
+	for _, i := range w.carried {
+		m.count.Done++
+		m.forgetClaims(i)
+		m.acquit(m.entries[i].id())
+		m.finish(i)
+	}
+	w.carried = w.carried[:0]
+	if len(w.waiting) > 0 {
+		m.marks.markDirty(n)
+		return
+	}
+	if !w.dirty {
+		m.marks.retire(c)
+	}
+}
+
+func (m *Machine) chunkFailed(n int32, seq uint32) {
+	w := m.marks.chunks[n].write
+	if w == nil || !w.inFlight || w.seq != seq {
+		return
+	}
+	w.fails++
+	m.timers.push(timer{at: m.now + backoff(w.fails), what: makeRef(n|chunkBit, seq)})
+}
+
+// retryChunk repeats a write that failed (R17): nothing else of the chunk was in flight meanwhile.
+func (m *Machine) retryChunk(n int32) {
+	if w := m.marks.chunks[n].write; w == nil || !w.inFlight || w.fails == 0 || m.gone {
+		return
+	}
+	if m.renewal {
+		m.held = append(m.held, n|chunkBit)
+		return
+	}
+	m.sendChunk(n)
+}

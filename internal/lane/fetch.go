@@ -1,0 +1,61 @@
+package lane
+
+// Pause is why a part is not fetched.
+type Pause uint8
+
+// The reasons.
+const (
+	Open          Pause = iota
+	NotRunning          // the take-over or the give-up is under way
+	WindowFull          // R20
+	ReplaysQueued       // enough replays wait for their turn (R7)
+	NothingDue          // what comes next is due later (R44)
+)
+
+var pauseNames = [...]string{"", "not_running", "window_full", "replays_queued", "nothing_due"}
+
+// String returns the reason as metrics show it; "" for an open part.
+func (p Pause) String() string { return pauseNames[p] }
+
+// Position returns the offset that a part is to be fetched from.
+func (m *Machine) Position(p Part) int64 { return m.tracker(p).Position() }
+
+// Fetch says whether a part is to be fetched now, and if not, why.
+func (m *Machine) Fetch(p Part) Pause {
+	switch {
+	case m.phase != Running:
+		return NotRunning
+	case !m.tracker(p).Admits():
+		return WindowFull
+	case p == Replay && m.parts[Replay].held >= m.cfg.MaxReplays:
+		return ReplaysQueued
+	case p >= FirstStage && m.parts[p].held >= m.cfg.HeldValues:
+		if due, waits := m.nextUnread(p); waits && due-m.cfg.FetchLead > m.now {
+			return NothingDue
+		}
+	}
+	return Open
+}
+
+// nextUnread returns when the first of the copies that are known in a stage, and were not fetched, is due.
+func (m *Machine) nextUnread(p Part) (due int64, ok bool) {
+	h := &m.parts[p].unread
+	for len(*h) > 0 {
+		t := (*h)[0]
+		e := &m.entries[t.what.index()]
+		if e.state != free && e.seq == t.what.seq() && e.part == p && !e.has(fetched) {
+			return t.at, true
+		}
+		h.pop()
+	}
+	return 0, false
+}
+
+// Waiting returns how many known records wait in a stage, and how many of a part are held in memory.
+func (m *Machine) Waiting(p Part) (held int) { return m.parts[p].held }
+
+// Lag returns how many received records of a part are not settled, and the lowest of them (or the position).
+func (m *Machine) Lag(p Part) (unsettled int, lowest int64) {
+	t := m.tracker(p)
+	return t.Unsettled(), t.Commit()
+}

@@ -1,0 +1,114 @@
+package lane_test
+
+import (
+	"testing"
+
+	"github.com/laneway-go/laneway/internal/lane"
+	"github.com/laneway-go/laneway/internal/offsets"
+	"github.com/laneway-go/laneway/internal/origin"
+)
+
+var topicID = origin.TopicID{1}
+
+func open(t testing.TB, cfg lane.Config, now int64) *lane.Machine {
+	t.Helper()
+	if cfg.Stages == nil {
+		cfg.Stages = []lane.Stage{{Delay: 5_000, Target: true}, {Delay: 60_000, Target: true}, {Delay: 600_000, Target: true}}
+	}
+	m := lane.New(cfg, lane.Inherited{Topic: topicID, Parts: make([]lane.InheritedPart, 2+len(cfg.Stages)), Lane: offsets.LaneState{}}, now)
+	for p := range 2 + len(cfg.Stages) {
+		m.PartScanned(lane.Part(p))
+	}
+	m.MarksScanned()
+	m.Flush(now)
+	if m.WantsCommit() != lane.CommitNow {
+		t.Fatalf("after the scans: commit %v, phase %v", m.WantsCommit(), m.Phase())
+	}
+	c := m.Commit()
+	m.Committed(c.Number)
+	m.Flush(now)
+	if m.Phase() != lane.Running {
+		t.Fatalf("phase %v after the take-over commit", m.Phase())
+	}
+	return m
+}
+
+func source(m *lane.Machine, offset int64, key uint64) lane.Copy {
+	return lane.Copy{Offset: offset, Epoch: 0, Key: key, Keyed: true, ID: lane.ID{Offset: offset, Gen: m.Gen(topicID, 0)}, Payload: offset}
+}
+
+func TestPlainPath(t *testing.T) {
+	m := open(t, lane.Config{}, 1_000_000)
+	copies := []lane.Copy{source(m, 0, 1), source(m, 1, 1), source(m, 2, 2)}
+	if n := m.Fetched(lane.Source, copies, 3); n != 3 {
+		t.Fatalf("admitted %d", n)
+	}
+	m.Flush(1_000_001)
+	out := m.Out()
+	if len(out.Starts) != 2 {
+		t.Fatalf("starts %+v", out.Starts)
+	}
+	refs := []lane.Ref{out.Starts[0].Ref, out.Starts[1].Ref}
+	out.Reset()
+	m.ReturnedOK(refs)
+	m.Flush(1_000_002)
+	if len(out.Writes) != 1 || out.Writes[0].Kind != lane.ChunkMark || out.Writes[0].Bits.Count() != 2 {
+		t.Fatalf("writes %+v", out.Writes)
+	}
+	token := out.Writes[0].Token
+	out.Reset()
+	m.Acked(token, 0)
+	m.Flush(1_000_003)
+	if len(out.Starts) != 1 || out.Starts[0].Payload != int64(1) {
+		t.Fatalf("starts %+v", out.Starts)
+	}
+	_, lowest := m.Lag(lane.Source)
+	if lowest != 1 {
+		t.Errorf("lowest unsettled %d", lowest)
+	}
+}
+
+func BenchmarkPlainPath(b *testing.B) {
+	for _, mode := range []struct {
+		name string
+		mode lane.Mode
+	}{{"off", lane.Off}, {"dense", lane.RecordAfter}} {
+		b.Run(mode.name, func(b *testing.B) {
+			m := open(b, lane.Config{Mode: mode.mode}, 1_000_000)
+			b.ReportAllocs()
+			b.ResetTimer()
+			gen := m.Gen(topicID, 0)
+			const batch = 500
+			copies := make([]lane.Copy, batch)
+			var refs []lane.Ref
+			var tokens []lane.Ref
+			payload := any(b)
+			for n := 0; n < b.N; n += batch {
+				for i := range copies {
+					off := int64(n + i)
+					copies[i] = lane.Copy{Offset: off, Key: uint64(off%100_000) * 0x9E3779B97F4A7C15, Keyed: true, ID: lane.ID{Offset: off, Gen: gen}, Payload: payload}
+				}
+				if got := m.Fetched(lane.Source, copies, int64(n+batch)); got != batch {
+					b.Fatalf("admitted %d", got)
+				}
+				m.Flush(1_000_000)
+				refs = refs[:0]
+				for _, s := range m.Out().Starts {
+					refs = append(refs, s.Ref)
+				}
+				m.Out().Reset()
+				m.ReturnedOK(refs)
+				m.Flush(1_000_000)
+				tokens = tokens[:0]
+				for i := range m.Out().Writes {
+					tokens = append(tokens, m.Out().Writes[i].Token)
+				}
+				m.Out().Reset()
+				for _, w := range tokens {
+					m.Acked(w, 0)
+				}
+				m.Flush(1_000_000)
+			}
+		})
+	}
+}
