@@ -1,0 +1,7 @@
+//go:build !unix
+
+package exechandler
+
+import "os/exec"
+
+func leaveGroup(*exec.Cmd) {}
