@@ -1,0 +1,53 @@
+package offsets_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/laneway-go/laneway/internal/offsets"
+)
+
+func TestSettledHoldsWhatItWasMadeOf(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.Int64Range(0, 50).Draw(t, "from")
+		upto := from + rapid.Int64Range(0, 200).Draw(t, "length")
+		offs := rapid.SliceOf(rapid.Int64Range(0, 300)).Draw(t, "offsets")
+		fork := rapid.Int64Range(0, 300).Draw(t, "fork")
+		s := offsets.SettledOf(from, upto, offs...)
+		for _, c := range []struct {
+			set  offsets.Settled
+			upto int64
+		}{{s, upto}, {s.Below(fork), min(upto, fork)}} {
+			var want, got []int64
+			for off := from; off < c.upto; off++ {
+				if slices.Contains(offs, off) {
+					want = append(want, off)
+				}
+			}
+			c.set.Each(func(off int64) { got = append(got, off) })
+			if !slices.Equal(got, want) || c.set.Len() != int64(len(want)) || c.set.Empty() != (len(want) == 0) {
+				t.Fatalf("%v has %d offsets %v, want %v", c.set, c.set.Len(), got, want)
+			}
+			if c.set.Upto != c.upto {
+				t.Fatalf("%v ends at %d, want %d", c.set, c.set.Upto, c.upto)
+			}
+			for off := range int64(310) {
+				if c.set.Contains(off) != slices.Contains(want, off) {
+					t.Fatalf("%v: Contains(%d) = %v", c.set, off, c.set.Contains(off))
+				}
+			}
+		}
+	})
+}
+
+func TestSettledNamesItsRuns(t *testing.T) {
+	s := offsets.SettledOf(100, 120, 107, 101, 102, 103, 104, 104, 99, 120)
+	if got, want := s.String(), "[100,120) 101-104 107"; got != want {
+		t.Errorf("String = %q, want %q", got, want)
+	}
+	if s.Equal(offsets.SettledOf(100, 121, 101, 102, 103, 104, 107)) || s.Equal(s.Below(107)) || !s.Equal(s.Below(120)) {
+		t.Error("Equal does not look at the range or at the set")
+	}
+}
