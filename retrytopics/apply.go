@@ -52,7 +52,7 @@ func (c Change) apply(ctx context.Context, adm *kadm.Client) error {
 func (c Change) create(ctx context.Context, adm *kadm.Client) error {
 	configs := make(map[string]*string, len(c.Settings))
 	for _, s := range c.Settings {
-		configs[s.Name] = kadm.StringPtr(s.Wants)
+		configs[s.Name] = new(s.Wants)
 	}
 	r, err := adm.CreateTopic(ctx, int32(c.Partitions), int16(c.ReplicationFactor), configs, c.Topic)
 	if errors.Is(err, kerr.TopicAlreadyExists) {
@@ -81,7 +81,7 @@ func (c Change) widen(ctx context.Context, adm *kadm.Client) error {
 func (c Change) alter(ctx context.Context, adm *kadm.Client) error {
 	configs := make([]kadm.AlterConfig, 0, len(c.Settings))
 	for _, s := range c.Settings {
-		configs = append(configs, kadm.AlterConfig{Op: kadm.SetConfig, Name: s.Name, Value: kadm.StringPtr(s.Wants)})
+		configs = append(configs, kadm.AlterConfig{Op: kadm.SetConfig, Name: s.Name, Value: new(s.Wants)})
 	}
 	rs, err := adm.AlterTopicConfigs(ctx, configs, c.Topic)
 	if err != nil {

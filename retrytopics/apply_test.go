@@ -81,7 +81,7 @@ func TestApplyWidensAndAlters(t *testing.T) {
 	_, _, adm := newCluster(t)
 	want := ordersWanted(t)
 	apply(t, adm, rt.Plan(want, read(t, adm, want)))
-	if _, err := adm.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "retention.ms", Value: kadm.StringPtr("1000")}}, want.Names.Replay()); err != nil {
+	if _, err := adm.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "retention.ms", Value: new("1000")}}, want.Names.Replay()); err != nil {
 		t.Fatal(err)
 	}
 	want.Partitions = 7
@@ -117,7 +117,7 @@ func TestApplyCreatesInOrderAndStopsAtARefusal(t *testing.T) {
 		resp := kmsg.NewCreateTopicsResponse()
 		resp.Version = r.Version
 		topic := kmsg.NewCreateTopicsResponseTopic()
-		topic.Topic, topic.ErrorCode, topic.ErrorMessage = r.Topics[0].Topic, kerr.PolicyViolation.Code, kmsg.StringPtr("ask first")
+		topic.Topic, topic.ErrorCode, topic.ErrorMessage = r.Topics[0].Topic, kerr.PolicyViolation.Code, new("ask first")
 		resp.Topics = append(resp.Topics, topic)
 		return &resp, nil, true
 	})
@@ -142,7 +142,8 @@ func TestApplyWaitsForLeadersUntilTheContextEnds(t *testing.T) {
 		if !ok || len(r.Topics) != 1 || r.Topics[0].Topic == nil {
 			return nil, nil, false
 		}
-		if asked++; asked == 3 {
+		asked++
+		if asked == 3 {
 			cancel(tired)
 		}
 		return withoutLeader(r), nil, true

@@ -27,7 +27,7 @@ func lookThrough(err error) error {
 		"*retrytopics.PermanentError", "*retrytopics.RetryAfterError", "*retrytopics.UncertainError":
 		return errors.Unwrap(err)
 	case "*fmt.wrapErrors", "*errors.joinError":
-		many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // this is the walk itself
+		many, ok := err.(interface{ Unwrap() []error })
 		if !ok {
 			return nil
 		}

@@ -11,17 +11,17 @@ import (
 	rt "github.com/laneway-go/laneway/retrytopics"
 )
 
-func mustNames(t testing.TB, template rt.Template, source, group string) rt.Names {
-	t.Helper()
-	n, err := rt.NewNames(template, source, group)
+func mustNames(tb testing.TB, source string) rt.Names {
+	tb.Helper()
+	n, err := rt.NewNames("", source, "billing")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return n
 }
 
 func TestNamesOfTheDefaultTemplate(t *testing.T) {
-	n := mustNames(t, "", "orders", "billing")
+	n := mustNames(t, "orders")
 	got := []string{n.Source(), n.Group(), n.Stage(5 * time.Second), n.Stage(90 * time.Minute), n.Replay(), n.DLT(), n.Idempotency(), n.Control()}
 	want := []string{
 		"orders", "billing", "orders.billing.retry-5s", "orders.billing.retry-1h30m",
@@ -52,7 +52,7 @@ func TestDelaysHaveOneShortText(t *testing.T) {
 }
 
 func TestParseStageReadsWhatStageWrote(t *testing.T) {
-	n := mustNames(t, "", "orders", "billing")
+	n := mustNames(t, "orders")
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(1, 30*86_400_000).Draw(t, "ms")) * time.Millisecond
 		topic := n.Stage(d)
@@ -63,7 +63,7 @@ func TestParseStageReadsWhatStageWrote(t *testing.T) {
 }
 
 func TestParseStageRefusesEverythingElse(t *testing.T) {
-	n := mustNames(t, "", "orders", "billing")
+	n := mustNames(t, "orders")
 	for _, topic := range []string{
 		"", "orders", "orders.billing.dlt", "orders.billing.replay", "orders.billing.retry-", "orders.billing.retry-0s",
 		"orders.billing.retry-60s", "orders.billing.retry-1m30s", "orders.billing.retry-05s", "orders.billing.retry-1.5s",
@@ -187,7 +187,7 @@ func TestCheckSourcesRefusesTheGroupsOwnTopics(t *testing.T) {
 }
 
 func FuzzParseStage(f *testing.F) {
-	n := mustNames(f, "", "orders", "billing")
+	n := mustNames(f, "orders")
 	f.Add("orders.billing.retry-5s")
 	f.Add("orders.billing.retry-1h30m")
 	f.Add("orders.billing.retry-")

@@ -136,7 +136,7 @@ func contextEnded(err error) (Decision, bool) {
 const classTimeout = "timeout"
 
 func connectionLost(err error) (Decision, bool) {
-	name := ""
+	var name string
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		name = "connection-refused"

@@ -110,7 +110,7 @@ func (w Want) Stages(s State) []time.Duration {
 // allStages returns the delays of the stages that are configured or exist, in order: one that is no longer configured is
 // looked after while it is there, but never created.
 func (w Want) allStages(s State) []time.Duration {
-	delays := append(w.Policy.WithDefaults().Tiers, w.Stages(s)...)
+	delays := slices.Concat(w.Policy.WithDefaults().Tiers, w.Stages(s))
 	slices.Sort(delays)
 	return slices.Compact(delays)
 }
