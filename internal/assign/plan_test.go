@@ -340,7 +340,7 @@ func TestPlanSharesByWeight(t *testing.T) {
 		{"three to one", 1, 3, 8, 2, 6},
 		{"the nearest share where none is exact", 3, 7, 13, 4, 9},
 		{"no weight is weight 1", 0, 1, 8, 4, 4},
-		{"too much is the most", MaxWeight, 1000, 8, 4, 4},
+		{"too much is the most", 1, 1000, MaxWeight + 1, 1, MaxWeight},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			members := []Member{
