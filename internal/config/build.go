@@ -104,11 +104,14 @@ func ordering(word string) processor.Ordering {
 	return processor.OrderByKey
 }
 
+// modeOff is the word for no idempotency.
+const modeOff = "off"
+
 func mode(word string) processor.Mode {
 	switch word {
 	case "claim_first":
 		return processor.ClaimFirst
-	case "off":
+	case modeOff:
 		return processor.DedupeOff
 	}
 	return processor.RecordAfter

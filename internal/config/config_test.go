@@ -177,7 +177,7 @@ func TestNearest(t *testing.T) {
 
 // full uses every secret there is, each with the text "hunter2" in it.
 const full = smallest + `        headers: {authorization: Bearer hunter2-a}
-        signing_secret: "${SIGNING}"
+        signing_secrets: ["${SIGNING}"]
     timeout: 5s
     retry: {max_attempts: 3}
     idempotency: {key: "header:id"}
@@ -190,7 +190,7 @@ ops: {auth: {operator: {token: hunter2-i, username: me, password: hunter2-j}}}
 `
 
 func TestSecretsAreNeverShown(t *testing.T) {
-	c := mustLoad(t, strings.Replace(full, "http: {url: \"http://localhost:8080/orders\"}", "http:\n        url: http://localhost:8080/orders", 1), "SIGNING=hunter2-b")
+	c := mustLoad(t, strings.Replace(full, "http: {url: \"http://localhost:8080/orders\"}", "http:\n        url: http://localhost:8080/orders", 1), "SIGNING=whsec_"+strings.Repeat("hunter2a", 4))
 	for _, topic := range []string{"orders", "shell", "userinfo"} {
 		if _, ok := c.Topics[topic]; !ok {
 			t.Fatalf("topic %s is not there", topic)
@@ -280,7 +280,7 @@ func TestBuildMapsEverySetting(t *testing.T) {
 brokers: [a:1]
 group: billing
 topics:
-  b: {handler: {exec: {command: [cat]}}, ordering: none, stuck: crash, idempotency: {mode: off, window: 2d}, start: latest, retry: {jitter: 0}}
+  b: {handler: {http: {url: "https://localhost/b", headers: {x-a: b}, tls: {}}}, ordering: none, stuck: crash, idempotency: {mode: off, window: 2d}, start: latest, retry: {jitter: 0}}
   a:
     handler: {exec: {command: [cat]}}
     ordering: partition

@@ -18,10 +18,12 @@ type HTTP struct {
 	ConnectTimeout Duration `yaml:"connect_timeout" default:"10s" min:"1ms" max:"10m"`
 	// ForwardHeaders are the record headers that are sent along.
 	ForwardHeaders []string `yaml:"forward_headers,omitempty"`
+	// ContentType is that of records without a content-type header.
+	ContentType string `yaml:"content_type" default:"application/octet-stream"`
 	// Headers are added to each request. Their values are kept secret.
 	Headers map[string]Secret `yaml:"headers,omitempty"`
-	// SigningSecret signs each request as Standard Webhooks describes; whsec_ and base64.
-	SigningSecret Secret `yaml:"signing_secret"`
+	// SigningSecrets sign each request as Standard Webhooks describes; whsec_ and base64. A second one is for a change of secret.
+	SigningSecrets []Secret `yaml:"signing_secrets,omitempty"`
 	// TLS is for https with own authorities or a client certificate.
 	TLS *TLS `yaml:"tls,omitempty"`
 }

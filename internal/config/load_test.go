@@ -177,11 +177,12 @@ func TestLoadProblems(t *testing.T) {
 		},
 		{
 			rule: "credentials that are not whole",
-			yaml: smallest + "sasl: {mechanism: OAUTHBEARER}\nops: {auth: {viewer: {username: a}, operator: {}}}\n",
+			yaml: smallest + "sasl: {mechanism: OAUTHBEARER}\nops: {auth: {viewer: {username: a}, operator: {}}}\ntls: {key: a}\n",
 			want: []string{
 				"laneway.yaml:7:7: sasl: OAUTHBEARER needs token or token_file",
 				"laneway.yaml:8:22: ops.auth.viewer: want username and password together",
 				"laneway.yaml:8:47: ops.auth.operator: want a token, or a username and a password",
+				"laneway.yaml:9:6: tls: want cert and key together",
 			},
 		},
 	}
@@ -199,5 +200,24 @@ func TestLoadProblems(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheHTTPHandlerJudgesItsOwnSettings(t *testing.T) {
+	_, err := load(t, smallest+"  other: {handler: {http: {url: 'http://localhost', headers: {Host: d}, signing_secrets: [hunter2]}}}\n")
+	if err == nil || !strings.HasPrefix(err.Error(), "laneway.yaml:7:27: topics.other.handler.http: http handler: ") {
+		t.Fatalf("error %v", err)
+	}
+	for _, part := range []string{"Host", "secret", "; "} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("nothing about %q in: %v", part, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a secret in: %v", err)
+	}
+	_, err = load(t, smallest+"  other: {handler: {http: {url: 'https://localhost', tls: {key: a}}}}\n")
+	if want := "laneway.yaml:7:59: topics.other.handler.http.tls: want cert and key together"; err == nil || err.Error() != want {
+		t.Errorf("error %v", err)
 	}
 }

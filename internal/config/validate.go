@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/laneway-go/laneway/handlers/httphandler"
 	"github.com/laneway-go/laneway/retrytopics"
 )
 
@@ -171,7 +172,7 @@ func (v *validator) topic(name string, t Topic) {
 	path := join("topics", name)
 	v.namesOf(path, name)
 	v.retry(join(path, "retry"), t.Retry)
-	v.handler(join(path, "handler"), t.Handler)
+	v.handler(join(path, "handler"), t)
 }
 
 // maxTiers is the limit of [retrytopics.Policy].
@@ -194,25 +195,31 @@ func (v *validator) retry(path string, r Retry) {
 	}
 }
 
-func (v *validator) handler(path string, h Handler) {
+func (v *validator) handler(path string, t Topic) {
+	h := t.Handler
 	if (h.HTTP != nil) == (h.Exec != nil) {
 		v.add(path, "want http or exec, one of them")
 	}
 	if h.HTTP != nil {
-		v.http(join(path, "http"), *h.HTTP)
+		v.http(join(path, "http"), t)
 	}
 	if h.Exec != nil && (len(h.Exec.Command) == 0 || h.Exec.Command[0] == "") {
-		v.add(join(join(path, "exec"), "command"), "want a program")
+		v.add(path+".exec.command", "want a program")
 	}
 }
 
-func (v *validator) http(path string, h HTTP) {
+// http lets the handler itself judge, but for files: those may be on another machine.
+func (v *validator) http(path string, t Topic) {
+	h := t.Handler.HTTP
 	if h.TLS != nil {
 		v.tls(join(path, "tls"), *h.TLS)
 	}
-	for name := range h.Headers {
-		if strings.ContainsAny(name, " \t\r\n:") || name == "" {
-			v.add(join(join(path, "headers"), name), "is no name of a header")
+	for broken := range v.broken {
+		if strings.HasPrefix(broken, path) {
+			return
 		}
+	}
+	if _, err := httphandler.New(h.handlerConfig(t.Concurrency)); err != nil {
+		v.add(path, "%s", oneLine(err))
 	}
 }
