@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/laneway-go/laneway/dedupe"
 	"github.com/laneway-go/laneway/internal/origin"
 )
 
@@ -26,24 +27,34 @@ type Message struct {
 	Headers   []Header  // as the producer sent them, without Laneway's own
 	Timestamp time.Time // of the source record
 
-	Attempt        int       // 1 for the first call; a snooze uses no attempt
-	Snoozes        int       // calls that ended with [RetryAfter]
-	FirstFailedAt  time.Time // zero before the first failure
-	Run            uint32    // 0, or the number of the replay that sent the record again
-	IdempotencyKey []byte    // what makes two records the same work; the same in every attempt and every run
-	Origin         Origin
+	Attempt       int       // 1 for the first call; a snooze uses no attempt
+	Snoozes       int       // calls that ended with [RetryAfter]
+	FirstFailedAt time.Time // zero before the first failure
+	Run           uint32    // 0, or the number of the replay that sent the record again
+	Origin        Origin    // name of the source record
 
 	// Fence grows with each owner of the partition. A database that stores it beside what a handler writes can refuse the
 	// late write of an older owner.
 	Fence int64
 
-	produce func(ctx context.Context, r *kgo.Record) error
+	call *call
+}
+
+var zeroTime time.Time
+
+// IdempotencyKey returns what makes two records the same work: the user's key, or else the origin. It is the same in every
+// attempt and in every run, so that a receiver can tell a repetition by it.
+func (m *Message) IdempotencyKey() []byte {
+	if m.call == nil {
+		return dedupe.OriginKey(m.Origin) // a message that a test has made
+	}
+	return m.call.delivery.IdempotencyKey()
 }
 
 // Produce writes an output record. The write is acknowledged by all in-sync replicas before the message settles, and the
 // message is retried when that fails. Produce itself does not block on the broker, except for room in the client's buffer;
 // its error is that of ctx. It is for use inside the handler's call only, from any goroutine.
-func (m *Message) Produce(ctx context.Context, r *kgo.Record) error { return m.produce(ctx, r) }
+func (m *Message) Produce(ctx context.Context, r *kgo.Record) error { return m.call.produce(ctx, r) }
 
 // Handler does the work that a record asks for.
 //

@@ -85,8 +85,7 @@ func message(value string) *processor.Message {
 		Key: []byte("k"), Value: []byte(value),
 		Timestamp: time.Date(2026, 1, 2, 15, 4, 5, 6e6, time.UTC),
 		Attempt:   2, Run: 1, Fence: 17,
-		IdempotencyKey: []byte("order-1"),
-		Origin:         origin.Origin{Topic: "orders", Partition: 3, Offset: 1042, LeaderEpoch: 4},
+		Origin: origin.Origin{Topic: "orders", Partition: 3, Offset: 1042, LeaderEpoch: 4},
 	}
 }
 

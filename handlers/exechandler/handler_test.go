@@ -59,7 +59,7 @@ func TestARequestTellsAllAboutTheRecord(t *testing.T) {
 		`"headers":[["a","1"],["a",null],["",""],["b",{"base64":"/wA="}],` +
 		`["traceparent","00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],["tracestate","x=y"]],` +
 		`"timestamp":"2026-01-02T15:04:05.006Z","attempt":2,"run":1,` +
-		`"idempotency_key":"` + dedupe.IdempotencyKeyHeader([]byte("order-1")) + `","origin":"orders/3/1042","fence":17,` +
+		`"idempotency_key":"` + dedupe.IdempotencyKeyHeader(dedupe.OriginKey(message("").Origin)) + `","origin":"orders/3/1042","fence":17,` +
 		`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"x=y"}` + "\n"
 	if diff := cmp.Diff(want, string(r.produced[0].Value)); diff != "" {
 		t.Errorf("request line (-want +got):\n%s", diff)

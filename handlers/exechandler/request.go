@@ -46,7 +46,7 @@ func encodeRequest(ctx context.Context, id uint64, m *processor.Message) ([]byte
 		Timestamp:      m.Timestamp.UTC().Format(timestampLayout),
 		Attempt:        m.Attempt,
 		Run:            m.Run,
-		IdempotencyKey: dedupe.IdempotencyKeyHeader(m.IdempotencyKey),
+		IdempotencyKey: dedupe.IdempotencyKeyHeader(m.IdempotencyKey()),
 		Origin:         m.Origin.String(),
 		Fence:          m.Fence,
 	}

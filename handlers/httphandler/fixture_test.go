@@ -79,8 +79,7 @@ func readRequest(r *bufio.Reader) error {
 func message(value string) *processor.Message {
 	return &processor.Message{
 		Topic: "orders", Partition: 3, Offset: 1042, Key: []byte("k 1"), Value: []byte(value), Attempt: 2, Fence: 17,
-		IdempotencyKey: []byte("order-1"),
-		Origin:         origin.Origin{Topic: "orders", Partition: 3, Offset: 1042, LeaderEpoch: 4},
+		Origin: origin.Origin{Topic: "orders", Partition: 3, Offset: 1042, LeaderEpoch: 4},
 	}
 }
 

@@ -30,7 +30,7 @@ func (h *Handler) request(ctx context.Context, m *processor.Message) (*http.Requ
 		return nil, retrytopics.Permanent(err)
 	}
 	setTraceContext(ctx, r.Header, m)
-	id := dedupe.IdempotencyKeyHeader(m.IdempotencyKey)
+	id := dedupe.IdempotencyKeyHeader(m.IdempotencyKey())
 	set(r.Header, "Idempotency-Key", id)
 	r.Header.Set("Laneway-Attempt", strconv.Itoa(m.Attempt))
 	r.Header.Set("Laneway-Origin", m.Origin.String())

@@ -42,7 +42,7 @@ func posted(t *testing.T, m *processor.Message, change func(*Config)) (header ht
 func always(more http.Header) http.Header {
 	h := http.Header{
 		"Content-Type":    {"application/octet-stream"},
-		"Idempotency-Key": {dedupe.IdempotencyKeyHeader([]byte("order-1"))},
+		"Idempotency-Key": {dedupe.IdempotencyKeyHeader(dedupe.OriginKey(message("").Origin))},
 		"Laneway-Attempt": {"2"},
 		"Laneway-Origin":  {"orders/3/1042"},
 		"Laneway-Fence":   {"17"},
@@ -166,7 +166,7 @@ func TestARequestIsSignedAsStandardWebhooksAsks(t *testing.T) {
 func TestEachSecretSignsSoThatOneCanBeReplaced(t *testing.T) {
 	secrets := []string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
 	header, body := posted(t, message("v"), func(c *Config) { c.SigningSecrets = secrets })
-	id := dedupe.IdempotencyKeyHeader([]byte("order-1"))
+	id := dedupe.IdempotencyKeyHeader(dedupe.OriginKey(message("").Origin))
 	var want []string
 	for _, secret := range secrets {
 		s, err := newSigner([]string{secret})

@@ -70,6 +70,9 @@ func (m *Machine) WantsCommit() CommitState {
 	return NoCommit
 }
 
+// MayRepeatCommit says whether a commit can be sent although nothing has changed.
+func (m *Machine) MayRepeatCommit() bool { return m.phase == Running && !m.commit.inFlight }
+
 // Commit returns a snapshot to be committed. The driver answers with [Machine.Committed] or [Machine.CommitFailed].
 func (m *Machine) Commit() Commit {
 	c := &m.commit

@@ -12,7 +12,12 @@ func makeRef(i int32, seq uint32) Ref { return Ref(uint32(i))<<32 | Ref(seq) }
 const chunkBit = int32(1) << 30 // in the index of a Ref: it names a chunk
 
 func (r Ref) index() int32 { return int32(r >> 32) }
-func (r Ref) seq() uint32  { return uint32(r) }
+
+// Entry returns the number of the entry that a reference belongs to. It stays the same from step to step until the record has
+// ended; then another record may have it.
+func (r Ref) Entry() int32 { return r.index() }
+
+func (r Ref) seq() uint32 { return uint32(r) }
 
 // state is the step that an entry is in. Everything but free and idle is busy.
 type state uint8

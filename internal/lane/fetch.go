@@ -1,5 +1,7 @@
 package lane
 
+import "github.com/laneway-go/laneway/internal/offsets"
+
 // Pause is why a part is not fetched.
 type Pause uint8
 
@@ -59,3 +61,6 @@ func (m *Machine) Lag(p Part) (unsettled int, lowest int64) {
 	t := m.tracker(p)
 	return t.Unsettled(), t.Commit()
 }
+
+// Epochs returns the leader epochs of the records that were read from a part, newest first.
+func (m *Machine) Epochs(p Part) offsets.Epochs { return m.parts[p].epochs }

@@ -87,6 +87,20 @@ func (m *Machine) Failed(r Ref, now int64) {
 	m.wake(i, m.now+backoff(x.fails))
 }
 
+// Refused tells that the topic takes no copy of the record, whatever its size: a forward ends in the dlt, where a stub finds
+// room. For any other write it is the same as Failed.
+func (m *Machine) Refused(r Ref) {
+	i, ok := m.find(r)
+	if !ok {
+		return
+	}
+	if s := m.entries[i].state; s != forwarding && s != following {
+		m.Failed(r, m.now)
+		return
+	}
+	m.bury(i, Permanent)
+}
+
 // backoff returns the wait before a write is tried again, in ms: the client below has its own retries for what passes by
 // itself, so this is for what does not.
 func backoff(fails int) int64 { return min(int64(100)<<min(fails-1, 6), 5000) }

@@ -1,0 +1,164 @@
+package worker
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/laneway-go/laneway/internal/lane"
+	"github.com/laneway-go/laneway/retrytopics"
+)
+
+// counters add up what became of a topic's records, over all tenures of this process.
+type counters struct {
+	read, done, dead, skipped, duplicates, ghosts, forwarded, followed, snoozed atomic.Int64
+}
+
+// Counts are the totals of a topic since the worker was made. A record counts as done, dead, skipped or a duplicate once.
+type Counts = lane.Counts
+
+func (c *counters) add(now, before lane.Counts) {
+	for _, f := range []struct {
+		total *atomic.Int64
+		delta int64
+	}{
+		{&c.read, now.Read - before.Read}, {&c.done, now.Done - before.Done}, {&c.dead, now.Dead - before.Dead},
+		{&c.skipped, now.Skipped - before.Skipped}, {&c.duplicates, now.Duplicates - before.Duplicates},
+		{&c.ghosts, now.Ghosts - before.Ghosts}, {&c.forwarded, now.Forwarded - before.Forwarded},
+		{&c.followed, now.Followed - before.Followed}, {&c.snoozed, now.Snoozed - before.Snoozed},
+	} {
+		if f.delta != 0 {
+			f.total.Add(f.delta)
+		}
+	}
+}
+
+// Counts returns the totals of a source topic; zero for one that the worker does not have.
+func (w *Worker) Counts(topic string) Counts {
+	t := w.topics[topic]
+	if t == nil {
+		return Counts{}
+	}
+	c := &t.counts
+	return Counts{
+		Read: c.read.Load(), Done: c.done.Load(), Dead: c.dead.Load(), Skipped: c.skipped.Load(),
+		Duplicates: c.duplicates.Load(), Ghosts: c.ghosts.Load(), Forwarded: c.forwarded.Load(),
+		Followed: c.followed.Load(), Snoozed: c.snoozed.Load(),
+	}
+}
+
+// Status is what a lane shows of itself.
+type Status struct {
+	Topic     string
+	Partition int32
+	Phase     lane.Phase
+	Tenure    int64
+	Unsettled int               // records of the source that were read and are not settled
+	Lowest    int64             // the lowest of them, or the next to be read
+	Waiting   map[string]int    // known records that wait, by stage topic
+	Pauses    map[string]string // parts that are not fetched, and why
+	Calls     int               // handler calls that are out
+	Trouble   string            // why writes fail at the moment; "" if they do not
+}
+
+// Lanes returns the status of every lane that this process runs, in no order.
+func (w *Worker) Lanes() []Status {
+	var out []Status
+	w.lanes.each(func(t *tenure) {
+		if s := t.status.Load(); s != nil {
+			out = append(out, *s)
+		}
+	})
+	return out
+}
+
+// report publishes what the lane shows of itself, and says once when its phase changes.
+func (t *tenure) report() {
+	if t.m == nil {
+		return
+	}
+	now := t.m.Counts()
+	if now != t.counted {
+		t.topic.counts.add(now, t.counted)
+		t.counted = now
+	}
+	phase := t.m.Phase()
+	if phase != t.phase || t.status.Load() == nil || t.now.Sub(t.reported) >= statusInterval {
+		t.publish(phase)
+	}
+	if phase == t.phase {
+		return
+	}
+	t.phase = phase
+	t.log.Debug("lane", slog.String("phase", phase.String()), slog.Int64("tenure", t.m.Tenure()))
+	if hook := t.w.cfg.Hooks.Lane; hook != nil {
+		hook(LaneEvent{Topic: t.topic.Names.Source(), Partition: t.partition, Phase: phase, Tenure: t.m.Tenure(), Clean: t.clean})
+	}
+}
+
+// statusInterval bounds how old a lane's status is while its lane has news. A round comes many thousand times a second.
+const statusInterval = 100 * time.Millisecond
+
+func (t *tenure) publish(phase lane.Phase) {
+	t.reported = t.now
+	s := &Status{
+		Topic: t.topic.Names.Source(), Partition: t.partition, Phase: phase, Tenure: t.m.Tenure(), Calls: t.out,
+		Waiting: map[string]int{}, Pauses: map[string]string{},
+	}
+	s.Unsettled, s.Lowest = t.m.Lag(lane.Source)
+	for p, name := range t.topic.parts {
+		if n := t.m.Waiting(lane.Part(p)); n > 0 && p > 0 {
+			s.Waiting[name] = n
+		}
+		if why := t.m.Fetch(lane.Part(p)); why != lane.Open {
+			s.Pauses[name] = why.String()
+		} else if t.backlog[p].added && !t.backlog[p].open {
+			s.Pauses[name] = "buffer_full"
+		}
+	}
+	if t.troubled && t.lastErr != nil {
+		s.Trouble = t.lastErr.Error()
+	}
+	t.status.Store(s)
+}
+
+// reportProduce says once when the lane's writes begin to fail, and once when they succeed again.
+func (t *tenure) reportProduce(answered bool) {
+	switch {
+	case t.produceErr != nil && !t.troubled:
+		t.troubled = true
+		t.log.Error("writes fail, the lane waits and tries again", slog.Any("error", t.produceErr))
+	case t.troubled && answered && t.produceErr == nil:
+		t.troubled = false
+		t.log.Info("writes succeed again")
+	}
+	if t.produceErr != nil {
+		t.lastErr, t.produceErr = t.produceErr, nil
+	}
+}
+
+// note tells the observer of a copy that is about to be written.
+func (t *tenure) note(w *lane.Write, env *retrytopics.Envelope, out *kgo.Record) {
+	hook := t.w.cfg.Hooks.Record
+	if hook == nil {
+		return
+	}
+	e := RecordEvent{
+		Identity: env.Identity(), Key: out.Key, Outcome: "retried", Reason: string(env.Reason), Class: env.ErrorClass,
+		Attempt: env.Attempt, Stage: out.Topic, Due: env.Due,
+	}
+	if ev := t.evidence[w.Token.Entry()]; ev != nil {
+		e.Rule = ev.rule
+	}
+	switch {
+	case w.Kind == lane.DeadLetter:
+		e.Outcome = "dead"
+	case w.Reason == lane.Followed:
+		e.Outcome = "followed"
+	case w.Reason == lane.Snoozed:
+		e.Outcome = "snoozed"
+	}
+	hook(e)
+}
