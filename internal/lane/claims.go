@@ -122,9 +122,8 @@ func (m *Machine) fenced(i int32) {
 		return
 	}
 	if v := m.marks.verdict(m, e.id(), m.userX(i), e.has(hasX), e.has(forced)); v != fresh {
-		m.count.Duplicates++
 		m.forgetClaims(i)
-		m.finish(i)
+		m.endBy(i, v)
 		return
 	}
 	m.start(i)

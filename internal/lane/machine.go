@@ -118,18 +118,39 @@ func (m *Machine) Phase() Phase { return m.phase }
 // Tenure returns the tenure's number (R40); 0 while scanning.
 func (m *Machine) Tenure() int64 { return m.tenure }
 
-// Counts counts what became of the copies that were read, since New.
+// Counts counts records and copies since New. Every record that was taken up has ended in one of four ways or waits:
+// Taken = Done + Dead + Skipped + Duplicates + Waiting.
 type Counts struct {
-	Read, Done, Dead, Skipped, Duplicates, Ghosts, Forwarded, Followed, Snoozed int64
+	Taken      int64 // identities that were taken up: read from the source, or found elsewhere
+	Found      int64 // of them, those that the take-over's scans found waiting
+	Done       int64
+	Dead       int64
+	Skipped    int64
+	Duplicates int64
+	Waiting    int64 // identities that have not ended: a value, not a counter
+
+	Read      int64 // copies that were fetched, from all parts
+	Ghosts    int64 // copies that were no longer the live one of their identity
+	Forwarded int64
+	Followed  int64
+	Snoozed   int64
 }
 
 // Counts returns the counters.
-func (m *Machine) Counts() Counts { return m.count }
+func (m *Machine) Counts() Counts {
+	c := m.count
+	c.Waiting = int64(m.live)
+	return c
+}
 
 // Flush does what has become possible and fills Out. It is called once after any number of other calls; now is in Unix
 // milliseconds and never goes back.
 func (m *Machine) Flush(now int64) {
 	m.now = max(m.now, now)
+	if m.phase == Closed {
+		m.out.Reset() // R18, R23: nothing of an old tenure goes out
+		return
+	}
 	m.expireTimers()
 	m.checkTakeover()
 	m.prune()

@@ -44,11 +44,10 @@ func (m *Machine) read(p Part, c *Copy, wasFetched bool) {
 	switch m.marks.verdict(m, c.ID, c.X, c.HasX, c.Force) {
 	case ghost_:
 		m.count.Ghosts++
-		m.dismiss(i, p, c)
+		m.dismiss(i, p, c, ghost_)
 		return
 	case duplicate:
-		m.count.Duplicates++
-		m.dismiss(i, p, c)
+		m.dismiss(i, p, c, duplicate)
 		return
 	}
 	if i == none {
@@ -79,11 +78,25 @@ func (m *Machine) read(p Part, c *Copy, wasFetched bool) {
 }
 
 // dismiss settles a ghost or a duplicate, and the idle entry of its identity.
-func (m *Machine) dismiss(i int32, p Part, c *Copy) {
+func (m *Machine) dismiss(i int32, p Part, c *Copy, why verdict) {
 	m.settle(place{c.ID, p, c.Offset})
-	if i != none && m.entries[i].state == idle {
-		m.finish(i)
+	switch {
+	case i == none && why == duplicate:
+		m.count.Taken++
+		m.count.Duplicates++
+	case i != none && m.entries[i].state == idle:
+		m.endBy(i, why)
 	}
+}
+
+// endBy ends an idle entry that the marks say has finished.
+func (m *Machine) endBy(i int32, why verdict) {
+	if why == duplicate {
+		m.count.Duplicates++
+	} else {
+		m.count.Taken-- // it ended before, and was counted then
+	}
+	m.finish(i)
 }
 
 // finishedHere says whether an identity that has no entry finished in this tenure (R2, R38).
@@ -123,6 +136,10 @@ func (m *Machine) enter(p Part, c *Copy, wasFetched bool) {
 	}
 	if e.run > 0 {
 		m.countReplay()
+	}
+	m.count.Taken++
+	if !wasFetched {
+		m.count.Found++
 	}
 	m.adopt(i, p, c, wasFetched)
 	if p != Source || e.run > 0 {

@@ -111,15 +111,14 @@ func (m *Machine) tryStart(i int32) {
 // recheck looks at the marks once more, just before a start (R12). It says whether the entry has ended by them.
 func (m *Machine) recheck(i int32) (ended bool) {
 	e := &m.entries[i]
-	switch m.marks.verdict(m, e.id(), m.userX(i), e.has(hasX), e.has(forced)) {
-	case ghost_:
-		m.count.Ghosts++
-	case duplicate:
-		m.count.Duplicates++
-	default:
+	why := m.marks.verdict(m, e.id(), m.userX(i), e.has(hasX), e.has(forced))
+	if why == fresh {
 		return false
 	}
-	m.finish(i)
+	if why == ghost_ {
+		m.count.Ghosts++
+	}
+	m.endBy(i, why)
 	return true
 }
 

@@ -2,7 +2,7 @@ package worker
 
 import (
 	"log/slog"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,26 +13,51 @@ import (
 
 // counters add up what became of a topic's records, over all tenures of this process.
 type counters struct {
-	read, done, dead, skipped, duplicates, ghosts, forwarded, followed, snoozed atomic.Int64
+	mu    sync.Mutex
+	total Counts
+	left  map[int32]int64 // by partition: records that waited when its last tenure ended
 }
 
-// Counts are the totals of a topic since the worker was made. A record counts as done, dead, skipped or a duplicate once.
+// Counts are the totals of a topic since the worker was made; see [lane.Counts]. Waiting is what the lanes hold now, or held
+// when they ended.
 type Counts = lane.Counts
 
-func (c *counters) add(now, before lane.Counts) {
-	for _, f := range []struct {
-		total *atomic.Int64
-		delta int64
-	}{
-		{&c.read, now.Read - before.Read}, {&c.done, now.Done - before.Done}, {&c.dead, now.Dead - before.Dead},
-		{&c.skipped, now.Skipped - before.Skipped}, {&c.duplicates, now.Duplicates - before.Duplicates},
-		{&c.ghosts, now.Ghosts - before.Ghosts}, {&c.forwarded, now.Forwarded - before.Forwarded},
-		{&c.followed, now.Followed - before.Followed}, {&c.snoozed, now.Snoozed - before.Snoozed},
-	} {
-		if f.delta != 0 {
-			f.total.Add(f.delta)
-		}
+// add takes in what a lane has counted since before.
+func (c *counters) add(now, before Counts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &c.total
+	t.Taken += now.Taken - before.Taken
+	t.Found += now.Found - before.Found
+	t.Done += now.Done - before.Done
+	t.Dead += now.Dead - before.Dead
+	t.Skipped += now.Skipped - before.Skipped
+	t.Duplicates += now.Duplicates - before.Duplicates
+	t.Waiting += now.Waiting - before.Waiting
+	t.Read += now.Read - before.Read
+	t.Ghosts += now.Ghosts - before.Ghosts
+	t.Forwarded += now.Forwarded - before.Forwarded
+	t.Followed += now.Followed - before.Followed
+	t.Snoozed += now.Snoozed - before.Snoozed
+}
+
+// begun takes back what the partition's last tenure in this process left waiting: the new one finds it again.
+func (c *counters) begun(partition int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := c.left[partition]
+	c.total.Taken -= left
+	c.total.Waiting -= left
+	delete(c.left, partition)
+}
+
+func (c *counters) ended(partition int32, waiting int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left == nil {
+		c.left = map[int32]int64{}
 	}
+	c.left[partition] += waiting
 }
 
 // Counts returns the totals of a source topic; zero for one that the worker does not have.
@@ -41,12 +66,9 @@ func (w *Worker) Counts(topic string) Counts {
 	if t == nil {
 		return Counts{}
 	}
-	c := &t.counts
-	return Counts{
-		Read: c.read.Load(), Done: c.done.Load(), Dead: c.dead.Load(), Skipped: c.skipped.Load(),
-		Duplicates: c.duplicates.Load(), Ghosts: c.ghosts.Load(), Forwarded: c.forwarded.Load(),
-		Followed: c.followed.Load(), Snoozed: c.snoozed.Load(),
-	}
+	t.counts.mu.Lock()
+	defer t.counts.mu.Unlock()
+	return t.counts.total
 }
 
 // Status is what a lane shows of itself.

@@ -78,9 +78,11 @@ func (t *tenure) run() {
 	}
 	t.queue = t.topic.pool.Owner(t)
 	defer t.queue.Close()
+	t.topic.counts.begun(t.partition)
 	t.loop()
 	t.closeParts()
 	t.report()
+	t.topic.counts.ended(t.partition, t.counted.Waiting)
 }
 
 // abortTakeover ends a tenure that did not get to its machine's first round.
