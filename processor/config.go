@@ -37,6 +37,10 @@ type Config struct {
 	// ClientOptions are added to every Kafka client: TLS, SASL, dialers. They must not change group, consumption or acks.
 	ClientOptions []kgo.Opt
 
+	// Events is told of every record that is retried, put off, held back or given up. It is called from many goroutines and
+	// must not block. Default: nobody.
+	Events func(Event)
+
 	Logger         *slog.Logger         // default: none
 	TracerProvider trace.TracerProvider // default: none
 	MeterProvider  metric.MeterProvider // default: none

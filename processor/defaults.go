@@ -136,7 +136,7 @@ func (p *Processor) workerConfig(wants []retrytopics.Want, state retrytopics.Sta
 		Group: c.Group, InstanceID: c.InstanceID, Name: name(), Options: p.options(),
 		SessionTimeout: c.Session.Timeout, Heartbeat: c.Session.Heartbeat, RebalanceTimeout: c.Session.Rebalance,
 		CommitInterval: c.CommitInterval, Drain: c.Shutdown.Drain, Total: c.Shutdown.Total,
-		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, Logger: c.Logger,
+		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, Logger: c.Logger, Hooks: c.hooks(),
 	}
 	for i, t := range c.Topics {
 		w := worker.Topic{
