@@ -30,7 +30,8 @@ func (b *Bits) Append(dst []byte) []byte {
 			break
 		}
 		size += binary.PutUvarint(runs[size:], uint64(end-i))
-		if n++; size >= rawBytes {
+		n++
+		if size >= rawBytes {
 			return b.appendRaw(dst)
 		}
 		i = end

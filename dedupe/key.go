@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -121,9 +122,9 @@ func (k Key) Of(r *kgo.Record) (x []byte, ok bool, err error) {
 }
 
 func lastHeader(headers []kgo.RecordHeader, name string) []byte {
-	for i := len(headers) - 1; i >= 0; i-- {
-		if headers[i].Key == name {
-			return headers[i].Value
+	for _, h := range slices.Backward(headers) {
+		if h.Key == name {
+			return h.Value
 		}
 	}
 	return nil

@@ -154,7 +154,7 @@ func TestParseKeyReadsWhatStringWrote(t *testing.T) {
 func TestParseKeyNamesTheNearestForm(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                   `"origin"`,
-		"orgin":              `"origin"`,
+		"orign":              `"origin"`,
 		"origin:x":           `"origin"`,
 		"Record-Key":         `"record_key"`,
 		"key":                `"record_key"`,

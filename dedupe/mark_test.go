@@ -61,7 +61,8 @@ func drawMarkKey(t *rapid.T, m *dedupe.Mark, count *rapid.Generator[int64], epoc
 	}
 	if m.Kind == dedupe.Done || m.Kind == dedupe.Claim {
 		if m.DefaultKey = rapid.Bool().Draw(t, "default key"); !m.DefaultKey {
-			m.Key = rapid.SliceOfN(rapid.Byte(), 1, dedupe.MaxKey).Draw(t, "x")
+			n := rapid.SampledFrom([]int{1, 8, 32, dedupe.MaxKey}).Draw(t, "length")
+			m.Key = rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, "x")
 		}
 	}
 }
@@ -132,7 +133,7 @@ func TestLongTextsAreCut(t *testing.T) {
 		t.Errorf("%d bytes %q", len(got.Reason), got.Reason)
 	}
 	m.Reason = strings.Repeat("\x80", 1000)
-	if n := len(m.AppendValue(nil)); n > dedupe.MaxText+20 {
+	if n := len(m.AppendValue(nil)) - len((&dedupe.Mark{Kind: dedupe.Terminal}).AppendValue(nil)); n < dedupe.MaxText-4 || n > dedupe.MaxText+1 {
 		t.Errorf("%d bytes of broken text", n)
 	}
 }
@@ -149,11 +150,13 @@ func TestLongKeysAreWrittenInCanonicalForm(t *testing.T) {
 func TestDecodeTellsDamageFromOtherVersions(t *testing.T) {
 	m := dedupe.Mark{Kind: dedupe.Done, Key: []byte("x")}
 	key, value := m.AppendKey(nil), m.AppendValue(nil)
+	chunk := (&dedupe.Mark{Kind: dedupe.Dense}).AppendKey(nil)
 	with := func(b []byte, i int, v byte) []byte {
 		b = bytes.Clone(b)
 		b[i] = v
 		return b
 	}
+	longX := append([]byte{1, 'd', 201}, make([]byte, 201+32+8)...)
 	for name, c := range map[string]struct {
 		key, value []byte
 		want       error
@@ -166,8 +169,12 @@ func TestDecodeTellsDamageFromOtherVersions(t *testing.T) {
 		"kind to come, taken back": {with(key, 1, 'z'), nil, dedupe.ErrUnknownVersion},
 		"short key":                {key[:len(key)-1], value, dedupe.ErrDamaged},
 		"long key":                 {append(bytes.Clone(key), 0), value, dedupe.ErrDamaged},
-		"too long x":               {with(key, 2, 201), value, dedupe.ErrDamaged},
+		"too long x":               {longX, value, dedupe.ErrDamaged},
 		"negative tenure":          {with(key, len(key)-8, 0x80), value, dedupe.ErrDamaged},
+		"negative offset":          {with(key, len(key)-20, 0x80), value, dedupe.ErrDamaged},
+		"leader epoch below -1":    {with(key, len(key)-24, 0x80), value, dedupe.ErrDamaged},
+		"chunk of no offset":       {with(chunk, len(chunk)-16, 0x7f), nil, dedupe.ErrDamaged},
+		"negative chunk":           {with(chunk, len(chunk)-16, 0x80), nil, dedupe.ErrDamaged},
 		"empty value":              {key, []byte{}, dedupe.ErrDamaged},
 		"short value":              {key, value[:5], dedupe.ErrDamaged},
 		"no text":                  {key, value[:9], dedupe.ErrDamaged},

@@ -36,8 +36,8 @@ func (s *segment) home(h Hash) int {
 }
 
 func (s *segment) after(i int) int {
-	if i++; i < len(s.times) {
-		return i
+	if i+1 < len(s.times) {
+		return i + 1
 	}
 	return 0
 }

@@ -94,7 +94,8 @@ func (t *Table) Remove(h Hash) {
 }
 
 // Expire removes every hash whose time is before the given one, in Unix milliseconds, and returns how many they were.
-// It walks the whole table; see [Table.ExpireSome].
+// It walks the whole table; see [Table.ExpireSome]. Which marks may be forgotten by their age is for the caller to know:
+// one of a record that may still be read again must stay, however old (R36).
 func (t *Table) Expire(before int64) (removed int) {
 	for i := range t.segments {
 		s := &t.segments[i]
@@ -108,8 +109,8 @@ func (t *Table) Expire(before int64) (removed int) {
 }
 
 // ExpireSome is [Table.Expire] for about limit slots, and goes on at its next call where it stopped, round and round. A
-// table has at most 1.6 slots a key, and some hundred more. A hash that moves while the table grows may be missed in
-// one round and goes in the next.
+// table that nothing was removed from has at most 1.6 slots a key, any other at most three. A hash that moves while the
+// table grows or shrinks may be missed in one round and goes in the next.
 func (t *Table) ExpireSome(before int64, limit int) (removed int) {
 	for range t.segments {
 		if limit <= 0 {

@@ -18,11 +18,7 @@ func hasher() dedupe.Hasher { return dedupe.NewHasher(dedupe.Seed{1, 2, 3}) }
 func number(b []byte, n int) []byte { return binary.BigEndian.AppendUint64(b[:0], uint64(n)) }
 
 func contents(table *dedupe.Table) map[dedupe.Hash]int64 {
-	m := map[dedupe.Hash]int64{}
-	for h, at := range table.Each {
-		m[h] = at
-	}
-	return m
+	return maps.Collect(table.Each)
 }
 
 func roundUp(at int64) int64 { return max(1000, (at+999)/1000*1000) }
@@ -74,7 +70,7 @@ func TestTableDoesWhatAMapDoes(t *testing.T) {
 					t.Fatalf("expired %d of %d", got, want)
 				}
 			},
-			"clone": func(t *rapid.T) {
+			"clone": func(*rapid.T) {
 				old := table
 				table = table.Clone()
 				old.Put(dedupe.Hash{9, 9}, 1)
@@ -169,6 +165,22 @@ func TestExpireSomeIsBounded(t *testing.T) {
 	}
 }
 
+func TestTableGivesMemoryBack(t *testing.T) {
+	var table dedupe.Table
+	hash := hasher()
+	for i := range 100_000 {
+		table.Put(hash.Sum(number(nil, i)), int64(i)*1000)
+	}
+	full := table.Bytes()
+	for i := range 50_000 {
+		table.Remove(hash.Sum(number(nil, i)))
+	}
+	table.Expire(90_000 * 1000)
+	if n := table.Bytes(); table.Len() != 10_000 || n > full/4 {
+		t.Errorf("%d keys hold %d bytes; ten times as many held %d", table.Len(), n, full)
+	}
+}
+
 func TestEachStopsWhenTold(t *testing.T) {
 	var table dedupe.Table
 	for i := range 10 {
@@ -176,7 +188,8 @@ func TestEachStopsWhenTold(t *testing.T) {
 	}
 	n := 0
 	for range table.Each {
-		if n++; n == 3 {
+		n++
+		if n == 3 {
 			break
 		}
 	}
@@ -245,7 +258,8 @@ func TestTableAllocatesOnlyToGrow(t *testing.T) {
 	i := 0
 	if n := testing.AllocsPerRun(2000, func() {
 		h := hash.Sum(number(b, i))
-		if i++; !table.Has(h) || table.Has(hash.Sum(x)) || table.Has(hash.SumOrigin(dedupe.Origin{Offset: int64(i)})) {
+		i++
+		if !table.Has(h) || table.Has(hash.Sum(x)) || table.Has(hash.SumOrigin(dedupe.Origin{Offset: int64(i)})) {
 			t.Error("a hash is missing, or there is one too many")
 		}
 		table.Put(h, int64(i)*1000)
