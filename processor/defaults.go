@@ -143,7 +143,10 @@ func (p *Processor) workerConfig(wants []retrytopics.Want, state retrytopics.Sta
 			Names: wants[i].Names, Policy: t.Retry, Classifier: t.Classifier, Key: t.Idempotency.Key,
 			Mode: lane.Mode(t.Idempotency.Mode), Ordering: lane.Ordering(t.Ordering), Handle: p.caller(t.Handler),
 			Concurrency: t.Concurrency, Timeout: t.Timeout, Grace: t.Grace, StuckCrash: t.Stuck == StuckCrash,
-			Start: worker.Start{Latest: t.Start.latest, At: t.Start.at},
+			Start: worker.Start{Latest: t.Start.latest, At: t.Start.at}, MarkWindow: t.Idempotency.Window,
+		}
+		if w.MarkWindow == 0 {
+			w.MarkWindow, _ = wants[i].AutoWindow(state)
 		}
 		for _, d := range wants[i].Stages(state) {
 			w.Stages = append(w.Stages, worker.Stage{

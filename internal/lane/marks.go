@@ -10,6 +10,7 @@ type marks struct {
 	last    int32   // the chunk that was asked for last
 	dirty   []int32 // chunks with waiting bits, in the order in which they got them
 	spare   []*chunkWrite
+	free    []int32 // chunks that were forgotten
 
 	table  *dedupe.Table     // done marks of user-given keys
 	runs   map[doneKey]int64 // done marks of replays with the default key, by origin: ms
@@ -97,7 +98,12 @@ func (k *marks) chunkFor(id ChunkID) int32 {
 		return n
 	}
 	n := int32(len(k.chunks))
-	k.chunks = append(k.chunks, chunk{id: id})
+	if last := len(k.free) - 1; last >= 0 {
+		n, k.free = k.free[last], k.free[:last]
+		k.chunks[n] = chunk{id: id}
+	} else {
+		k.chunks = append(k.chunks, chunk{id: id})
+	}
 	k.chunkOf[id] = n
 	k.last = n
 	return n

@@ -65,7 +65,7 @@ func (k *marks) clone() marks {
 	c.spare = nil
 	c.chunkOf, c.runs, c.own = maps.Clone(k.chunkOf), maps.Clone(k.runs), maps.Clone(k.own)
 	c.dead, c.later = maps.Clone(k.dead), maps.Clone(k.later)
-	c.dirty = slices.Clone(k.dirty)
+	c.dirty, c.free = slices.Clone(k.dirty), slices.Clone(k.free)
 	c.claims = cloneLists(k.claims)
 	if k.table != nil {
 		c.table = k.table.Clone()

@@ -51,7 +51,8 @@ type Topic struct {
 	Grace       time.Duration
 	StuckCrash  bool
 	Start       Start
-	Window      offsets.Config // zero: the defaults
+	MarkWindow  time.Duration  // how long finished work is remembered
+	Window      offsets.Config // limits of admission; zero: the defaults
 }
 
 // Stage is one delay topic.

@@ -16,7 +16,8 @@ type news struct {
 	other     []dispatch.Result
 	writes    []written
 	commits   []answer
-	truncated bool // the log was cut, or its topic is another one: the tenure has to begin anew (R41)
+	old       []oldMark // past their window
+	truncated bool      // the log was cut, or its topic is another one: the tenure has to begin anew (R41)
 }
 
 // batch is consecutive records of one part.
@@ -77,7 +78,8 @@ func (b *inbox) recycle(n news) {
 	clear(n.other)
 	clear(n.writes)
 	clear(n.commits)
-	b.spare = news{fetched: n.fetched[:0], ok: n.ok[:0], other: n.other[:0], writes: n.writes[:0], commits: n.commits[:0]}
+	clear(n.old)
+	b.spare = news{fetched: n.fetched[:0], ok: n.ok[:0], other: n.other[:0], writes: n.writes[:0], commits: n.commits[:0], old: n.old[:0]}
 }
 
 // Returned takes in the results of handler calls.

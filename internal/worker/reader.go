@@ -124,11 +124,20 @@ func (r *reader) deliver(p kgo.FetchTopicPartition) {
 	if len(p.Records) == 0 {
 		return
 	}
-	b := batch{part: to.part, records: p.Records}
-	for _, rec := range p.Records {
-		b.bytes += int64(len(rec.Key)+len(rec.Value)) + recordOverhead
-	}
+	b := batch{part: to.part, records: p.Records, bytes: sizeOf(p.Records)}
 	to.lane.in.put(func(n *news) { n.fetched = append(n.fetched, b) })
+}
+
+// sizeOf estimates what records take in memory, from up to 16 of them: looking at each would fetch it into the processor's
+// cache long before anybody works on it.
+func sizeOf(records []*kgo.Record) int64 {
+	stride := (len(records) + 15) / 16
+	bytes, looked := int64(0), int64(0)
+	for i := 0; i < len(records); i += stride {
+		bytes += int64(len(records[i].Key) + len(records[i].Value))
+		looked++
+	}
+	return (bytes/looked + recordOverhead) * int64(len(records))
 }
 
 // recordOverhead is about what a record takes in memory besides its key and its value: kgo.Record is 208 bytes.

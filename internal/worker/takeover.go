@@ -93,7 +93,14 @@ func (t *tenure) scanMarks(ctx context.Context) error {
 
 // mark hands a mark to the machine.
 func (t *tenure) mark(m *dedupe.Mark) {
-	k := lane.Mark{Tenure: m.Tenure, At: m.At, Tries: uint32(max(m.Tries, 0)), Reason: lane.ParseReason(m.Reason)}
+	if k, ok := t.laneMark(m); ok {
+		t.m.Marked(k)
+	}
+}
+
+// laneMark returns a mark in the machine's terms; false for one that means nothing to it.
+func (t *tenure) laneMark(m *dedupe.Mark) (k lane.Mark, ok bool) {
+	k = lane.Mark{Tenure: m.Tenure, At: m.At, Tries: uint32(max(m.Tries, 0)), Reason: lane.ParseReason(m.Reason)}
 	switch m.Kind {
 	case dedupe.Done:
 		k.Kind = lane.DoneMark
@@ -109,10 +116,10 @@ func (t *tenure) mark(m *dedupe.Mark) {
 		k.Chunk = lane.ChunkID{Index: m.Chunk.Index, Gen: t.m.Gen(m.Chunk.TopicID, m.Chunk.Epoch)}
 		k.Bits = &m.Bits
 	case dedupe.Position:
-		return
+		return k, false
 	}
 	if m.Tombstone && m.Kind != dedupe.Claim {
-		return
+		return k, false
 	}
 	if m.Kind != dedupe.Dense {
 		k.ID = lane.ID{Offset: m.Identity.Offset, Run: m.Identity.Run, Gen: t.m.Gen(m.Identity.TopicID, m.Identity.LeaderEpoch)}
@@ -120,7 +127,7 @@ func (t *tenure) mark(m *dedupe.Mark) {
 	if len(m.Key) > 0 {
 		k.X, k.HasX = t.w.hasher.Sum(m.Key), true
 	}
-	t.m.Marked(k)
+	return k, true
 }
 
 // inherit reads the committed offsets and fits them to the logs of today.

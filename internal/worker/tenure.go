@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,26 +30,28 @@ type tenure struct {
 	clean  bool        // the last commit was acknowledged
 
 	// What follows belongs to the tenure's goroutine.
-	m           *lane.Machine
-	sourceID    origin.TopicID
-	reading     reading
-	queue       *dispatch.Queue
-	backlog     []backlog // by part
-	copies      []lane.Copy
-	tasks       []dispatch.Task
-	out         int // calls that are out
-	evidence    map[int32]*evidence
-	now         time.Time
-	lastCommit  time.Time
-	commitAfter time.Time // a commit was refused: none before this
-	epoch       int32     // leader epoch of the last source record that was admitted
-	produceErr  error     // of this round's answers
-	lastErr     error
-	reported    time.Time
-	troubled    bool // produces fail; said so once
-	phase       lane.Phase
-	counted     lane.Counts
-	leave       leaving
+	m            *lane.Machine
+	sourceID     origin.TopicID
+	reading      reading
+	queue        *dispatch.Queue
+	backlog      []backlog // by part
+	copies       []lane.Copy
+	tasks        []dispatch.Task
+	out          int // calls that are out
+	maxOut       int
+	evidence     map[int32]*evidence
+	now          time.Time
+	lastCommit   time.Time
+	lastPosition time.Time
+	commitAfter  time.Time // a commit was refused: none before this
+	epoch        int32     // leader epoch of the last source record that was admitted
+	produceErr   error     // of this round's answers
+	lastErr      error
+	reported     time.Time
+	troubled     bool // produces fail; said so once
+	phase        lane.Phase
+	counted      lane.Counts
+	leave        leaving
 }
 
 var (
@@ -58,7 +61,7 @@ var (
 
 func newTenure(w *Worker, t *topic, partition int32, member string) *tenure {
 	n := &tenure{
-		w: w, topic: t, partition: partition, member: member, done: make(chan struct{}),
+		w: w, topic: t, partition: partition, member: member, done: make(chan struct{}), maxOut: max(maxOut, 2*t.Concurrency),
 		evidence: map[int32]*evidence{}, backlog: make([]backlog, len(t.parts)),
 		log: w.cfg.Logger.With(slog.Group("lane", slog.String("topic", t.Names.Source()), slog.Int("partition", int(partition)))),
 	}
@@ -79,6 +82,12 @@ func (t *tenure) run() {
 	t.queue = t.topic.pool.Owner(t)
 	defer t.queue.Close()
 	t.topic.counts.begun(t.partition)
+	if t.topic.Mode != lane.Off {
+		var expiry sync.WaitGroup
+		defer expiry.Wait()
+		expiry.Go(func() { t.expire(ctx) })
+		defer stop()
+	}
 	t.loop()
 	t.closeParts()
 	t.report()
@@ -128,6 +137,7 @@ func (t *tenure) round() {
 	for _, b := range n.fetched {
 		t.backlog[b.part].add(b)
 	}
+	t.forget(n.old)
 	if n.truncated {
 		t.restart(errTruncated)
 	}
@@ -138,6 +148,9 @@ func (t *tenure) round() {
 		t.carryOut()
 	}
 	t.control()
+	if t.m.Phase() == lane.Running && t.now.Sub(t.lastPosition) >= positionEvery || t.m.Phase() == lane.Leaving && t.phase != lane.Leaving {
+		t.writePosition()
+	}
 	t.maybeCommit()
 	t.report()
 }
