@@ -173,4 +173,7 @@ func TestForkSearchAsksOneEpochAfterTheOther(t *testing.T) {
 	if _, more := other.Ask(); more {
 		t.Fatal("asks on after the last epoch")
 	}
+	if fork, found := other.Answer(5, 60); found {
+		t.Fatalf("fork = %d of an answer that nobody asked for", fork)
+	}
 }

@@ -152,6 +152,14 @@ func TestDecodeRefusesWhatCannotBe(t *testing.T) {
 		"a bitmap above the end":     {4, 6, 20, 1, 5, 2, 1, 0},
 		"a bitmap bit above the end": {4, 5, 20, 1, 5, 1, 32},
 		"a gap above the end":        {4, 5, 20, 1, 5, 0, 5},
+		"a gap that overflows":       append([]byte{4, 15, 20, 1, 5, 1, 1}, binary.AppendUvarint(nil, math.MaxUint64-3)...),
+		"an epoch too large":         append([]byte{2, 11}, append(huge, 0)...),
+		"a tenure too large":         append([]byte{3, 12}, append(huge, 0, 0)...),
+		"too many unclean lives":     append([]byte{3, 12, 1}, append(huge, 0)...),
+		"an epoch of no record":      append([]byte{3, 16, 1, 0, 1, 0}, append(huge, 0, 0)...),
+		"a run too large":            append([]byte{3, 16, 1, 0, 1, 0, 0, 0}, huge...),
+		"an offset below 0":          {3, 7, 1, 0, 1, 0, 0, 21, 0},
+		"more than a broker takes":   append([]byte{200, 0xa0, 0x1f}, make([]byte, 4000)...),
 		"a reach that overflows":     append([]byte{4, 11}, append(huge, 0)...),
 	} {
 		if m, err := offsets.Decode(seal(sections, 10), 10); !errors.Is(err, offsets.ErrDamaged) {

@@ -106,7 +106,11 @@ func (m *model) state() string {
 // rebuilt is a tracker in the state of m that came there in another way: nothing inherited as a set, records owed one by
 // one, what lies above the position learned last.
 func (m *model) rebuilt() *offsets.Tracker {
-	t := offsets.NewTrackerConfig(m.cfg, m.start, offsets.SettledOf(m.start, m.inh))
+	inherited := offsets.SettledOf(m.start, m.inh)
+	if m.inh <= m.position {
+		inherited = offsets.Settled{}
+	}
+	t := offsets.NewTrackerConfig(m.cfg, m.start, inherited)
 	for _, off := range slices.Sorted(maps.Keys(m.owed)) {
 		t.Receive(off)
 	}

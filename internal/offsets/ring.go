@@ -24,18 +24,24 @@ func (r *ring) has(off int64) bool {
 // set adds off, which must be covered.
 func (r *ring) set(off int64) {
 	s := r.slot(off >> 6)
+	if r.words[s] == 0 {
+		r.used[s>>6] |= 1 << (s & 63)
+	}
 	r.words[s] |= 1 << (off & 63)
-	r.used[s>>6] |= 1 << (s & 63)
 }
 
 // remove takes off out and reports whether it was in.
 func (r *ring) remove(off int64) bool {
-	if !r.has(off) {
+	if !r.covers(off) {
 		return false
 	}
 	s := r.slot(off >> 6)
-	r.words[s] &^= 1 << (off & 63)
-	if r.words[s] == 0 {
+	w, bit := r.words[s], uint64(1)<<(off&63)
+	if w&bit == 0 {
+		return false
+	}
+	r.words[s] = w &^ bit
+	if w == bit {
 		r.used[s>>6] &^= 1 << (s & 63)
 	}
 	return true

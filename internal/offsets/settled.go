@@ -121,6 +121,9 @@ func appendRun(edges []int64, first, end int64) []int64 {
 func clip(edges []int64, from, upto int64) []int64 {
 	i, _ := slices.BinarySearch(edges, from+1)
 	j, _ := slices.BinarySearch(edges, upto)
+	if j%2 == 1 && edges[j] == upto {
+		j++
+	}
 	if i%2 == 0 && j%2 == 0 {
 		return edges[i:max(i, j):max(i, j)]
 	}
@@ -131,25 +134,15 @@ func clip(edges []int64, from, upto int64) []int64 {
 	return cut
 }
 
-// union merges two lists of runs, which may overlap.
+// union merges two lists of runs that do not overlap.
 func union(a, b []int64) []int64 {
-	if len(b) == 0 {
-		return a
-	}
-	if len(a) == 0 {
-		return b
-	}
 	out := make([]int64, 0, len(a)+len(b))
 	for len(a) > 0 || len(b) > 0 {
 		if len(a) == 0 || len(b) > 0 && b[0] < a[0] {
 			a, b = b, a
 		}
-		first, end := a[0], a[1]
+		out = appendRun(out, a[0], a[1])
 		a = a[2:]
-		if n := len(out); n > 0 && first < out[n-1] {
-			first = out[n-1]
-		}
-		out = appendRun(out, first, end)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package offsets_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -49,5 +50,25 @@ func TestSettledNamesItsRuns(t *testing.T) {
 	}
 	if s.Equal(offsets.SettledOf(100, 121, 101, 102, 103, 104, 107)) || s.Equal(s.Below(107)) || !s.Equal(s.Below(120)) {
 		t.Error("Equal does not look at the range or at the set")
+	}
+}
+
+func TestStatesThatDifferHaveDifferentForms(t *testing.T) {
+	forms := map[string]string{}
+	add := func(what string, form []byte) {
+		if was, ok := forms[string(form)]; ok {
+			t.Errorf("%s and %s have one form", was, what)
+		}
+		forms[string(form)] = what
+	}
+	for _, s := range []offsets.Settled{
+		{}, offsets.SettledOf(0, 9), offsets.SettledOf(1, 9), offsets.SettledOf(1, 10), offsets.SettledOf(1, 9, 1), offsets.SettledOf(1, 9, 1, 2),
+		offsets.SettledOf(1, 9, 1, 3),
+	} {
+		add(s.String(), s.AppendState(nil))
+	}
+	clear(forms)
+	for _, e := range []offsets.Epochs{nil, {{1, 1}}, {{1, 2}}, {{2, 1}}, {{2, 1}, {1, 1}}} {
+		add(fmt.Sprint(e), e.AppendState(nil))
 	}
 }

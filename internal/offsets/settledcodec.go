@@ -26,64 +26,65 @@ const (
 
 // appendSettled writes s in at most room bytes. If it does not fit, the top is left out, and Upto lowered with it.
 func appendSettled(b []byte, s Settled, room int) []byte {
-	fits := func(edges []int64, upto int64) bool {
-		return min(runsSize(s.From, edges), planOwed(s.From, edges).size)+uvarintLen(upto-s.From)+1 <= int64(room)
-	}
-	if !fits(s.edges, s.Upto) {
-		runs := sort.Search(len(s.edges)/2, func(n int) bool { return !fits(s.edges[:2*n+2], s.Upto) })
-		s.edges = s.edges[:2*runs]
-		s.Upto = s.From
-		if runs > 0 {
-			s.Upto = s.edges[2*runs-1]
-		}
+	p := planSettled(s)
+	if p.size > int64(room) {
+		s = lower(s, room)
+		p = planSettled(s)
 	}
 	b = binary.AppendUvarint(b, uint64(s.Upto-s.From))
-	if plan := planOwed(s.From, s.edges); plan.size < runsSize(s.From, s.edges) {
-		return appendOwed(append(b, formOwed), s, plan)
+	b = append(b, p.form)
+	if p.form == formOwed {
+		return appendOwed(b, s, p.bitmap)
 	}
-	return appendRuns(append(b, formRuns), s)
+	return appendRuns(b, s)
 }
 
-func runsSize(from int64, edges []int64) int64 {
-	n := int64(0)
-	for _, e := range edges {
-		n += uvarintLen(e - from)
-		from = e
+// lower returns as many of the lowest runs of s as fit.
+func lower(s Settled, room int) Settled {
+	part := func(runs int) Settled {
+		if runs == 0 {
+			return Settled{From: s.From, Upto: s.From}
+		}
+		return Settled{From: s.From, Upto: s.edges[2*runs-1], edges: s.edges[:2*runs]}
 	}
-	return n
+	return part(sort.Search(len(s.edges)/2, func(n int) bool { return planSettled(part(n+1)).size > int64(room) }))
 }
 
-func appendRuns(b []byte, s Settled) []byte {
+// settledPlan is how to write a set: the form, the bytes of bitmap in it, and how long all of it is at most.
+type settledPlan struct {
+	form         byte
+	bitmap, size int64
+}
+
+func planSettled(s Settled) settledPlan {
+	p := settledPlan{form: formRuns}
 	at := s.From
 	for _, e := range s.edges {
-		b = binary.AppendUvarint(b, uint64(e-at))
+		p.size += uvarintLen(e - at)
 		at = e
 	}
-	return b
-}
-
-// owedPlan is how to write the second form: how much of it as a bitmap, and its length in bytes, at most.
-type owedPlan struct {
-	bitmap int64
-	size   int64
+	if len(s.edges) > 2 { // a single run is as short as can be
+		if bitmap, size := planOwed(s.From, s.edges); size < p.size {
+			p = settledPlan{formOwed, bitmap, size}
+		}
+	}
+	p.size += uvarintLen(s.Upto-s.From) + 1
+	return p
 }
 
 // planOwed tries every end of an unsettled run as the end of the bitmap.
-func planOwed(from int64, edges []int64) owedPlan {
-	if len(edges) == 0 {
-		return owedPlan{size: 2}
-	}
+func planOwed(from int64, edges []int64) (bitmap, size int64) {
 	total := int64(0)
 	eachOwedRun(from, edges, func(gap, first, end int64) { total = listed(total, gap, first, end) })
-	best, before := owedPlan{size: total}, int64(0)
+	size = total
+	before := int64(0)
 	eachOwedRun(from, edges, func(gap, first, end int64) {
 		before = listed(before, gap, first, end)
-		if n := (end-from-1)/8 + 1; n+total-before < best.size {
-			best = owedPlan{bitmap: n, size: n + total - before}
+		if n := (end-from-1)/8 + 1; n+total-before < size {
+			bitmap, size = n, n+total-before
 		}
 	})
-	best.size += uvarintLen(edges[len(edges)-1]-from) + uvarintLen(best.bitmap)
-	return best
+	return bitmap, size + uvarintLen(edges[len(edges)-1]-from) + uvarintLen(bitmap)
 }
 
 // listed returns the length of a list of n bytes to which the offsets [first, end) are added, gap above the last one. It
@@ -105,16 +106,25 @@ func eachOwedRun(from int64, edges []int64, f func(gap, first, end int64)) {
 	}
 }
 
-func appendOwed(b []byte, s Settled, plan owedPlan) []byte {
+func appendRuns(b []byte, s Settled) []byte {
+	at := s.From
+	for _, e := range s.edges {
+		b = binary.AppendUvarint(b, uint64(e-at))
+		at = e
+	}
+	return b
+}
+
+func appendOwed(b []byte, s Settled, bitmap int64) []byte {
 	b = binary.AppendUvarint(b, uint64(s.edges[len(s.edges)-1]-s.From))
-	b = binary.AppendUvarint(b, uint64(plan.bitmap))
-	bitmap := len(b)
-	b = append(b, make([]byte, plan.bitmap)...)
-	at := s.From + 8*plan.bitmap
+	b = binary.AppendUvarint(b, uint64(bitmap))
+	start := len(b)
+	b = append(b, make([]byte, bitmap)...)
+	at := s.From + 8*bitmap
 	eachOwedRun(s.From, s.edges, func(_, first, end int64) {
 		for off := first; off < end; off++ {
-			if i := off - s.From; i < 8*plan.bitmap {
-				b[bitmap+int(i/8)] |= 1 << (i % 8)
+			if i := off - s.From; i < 8*bitmap {
+				b[start+int(i/8)] |= 1 << (i % 8)
 				continue
 			}
 			b = binary.AppendUvarint(b, uint64(off-at))

@@ -16,6 +16,7 @@ func (t *Tracker) Reach() int64 { return max(t.position, t.speaksTo, t.low+t.cfg
 // record counts as settled.
 func (t *Tracker) SettledSet() Settled {
 	s := Settled{From: t.low, Upto: t.Reach()}
+	s.edges = make([]int64, 0, 2*min(int64(t.unsettled), t.Span()-int64(t.unsettled))+2)
 	at := t.low
 	t.EachUnsettled(func(off int64) bool {
 		s.edges = appendRun(s.edges, at, off)

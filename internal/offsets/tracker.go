@@ -219,7 +219,7 @@ func (t *Tracker) knows(off int64) bool {
 
 func (t *Tracker) learn(off int64) {
 	if t.inherited.Contains(off) {
-		return
+		return // the two never overlap
 	}
 	if t.known == nil {
 		t.known = make(map[int64]uint64)

@@ -2,6 +2,8 @@ package offsets_test
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +113,18 @@ func TestTrackerDoesWhatTheModelDoes(t *testing.T) {
 					p.receive(t, p.model.position)
 				}
 			},
+			"receive what is admitted": func(t *rapid.T) {
+				gap := gap.Draw(t, "gap")
+				for range 300 {
+					if p.tracker.Admits() != p.model.admits() {
+						t.Fatalf("Admits = %v at span %d", !p.model.admits(), p.tracker.Span())
+					}
+					if !p.model.admits() {
+						return
+					}
+					p.receive(t, p.model.position+gap)
+				}
+			},
 			"receive again": func(t *rapid.T) { p.receive(t, p.model.position-1-gap.Draw(t, "back")) },
 			"advance": func(t *rapid.T) {
 				next := p.model.position - 2 + gap.Draw(t, "gap")
@@ -180,6 +194,10 @@ func TestR20OneStuckRecordDoesNotStopTheOthers(t *testing.T) {
 		tr.Settle(off)
 	}
 	next := takeOver(t, tr)
+	tr.Settle(0)
+	if tr.Commit() != n+1 || !tr.Receive(n+1) || tr.Commit() != n+1 || tr.Settled(n+1) || !tr.Settled(n) {
+		t.Fatalf("after the stuck one is settled: commit %d", tr.Commit())
+	}
 	if next.Commit() != 0 || next.Position() != 0 || next.Inherited() != n+1 {
 		t.Fatalf("successor: commit %d, position %d, inherited %d", next.Commit(), next.Position(), next.Inherited())
 	}
@@ -245,11 +263,102 @@ func TestR20AGapWiderThanMaxSpanTakesNoMemory(t *testing.T) {
 	if got, want := next.SettledSet(), tr.SettledSet(); !got.Equal(want) {
 		t.Fatalf("settled set of the successor: %v, want %v", got, want)
 	}
+	for _, stop := range []int64{1, far, far + 1} {
+		last := int64(-1)
+		tr.EachUnsettled(func(off int64) bool { last = off; return off < stop })
+		if last != stop {
+			t.Errorf("EachUnsettled ended at %d, want %d", last, stop)
+		}
+	}
 	for _, off := range []int64{0, 1} {
 		tr.Settle(off)
 	}
 	if tr.Commit() != far || tr.Unsettled() != 2 || tr.Settled(far+1) || !tr.Admits() {
 		t.Fatalf("commit %d, unsettled %d", tr.Commit(), tr.Unsettled())
+	}
+}
+
+// The bytes of the gaps are kept up to date while records come and go, and must not drift.
+func TestR20TheBytesOfGapsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := offsets.Config{Window: 1, MaxSpan: 100_000, GapBytes: rapid.IntRange(3, 14).Draw(t, "gap bytes")}
+		tr, m := offsets.NewTrackerConfig(cfg, 0, offsets.Settled{}), newModel(cfg, 0, offsets.Settled{})
+		for range 200 {
+			if m.admits() || rapid.IntRange(0, 9).Draw(t, "against the rule") == 0 {
+				off := m.position + rapid.SampledFrom([]int64{0, 0, 1, 126, 127, 128, 300, 16_384}).Draw(t, "gap")
+				tr.Receive(off)
+				m.receive(off)
+			} else {
+				off := rapid.SampledFrom(slices.Sorted(maps.Keys(m.owed))).Draw(t, "settle")
+				tr.Settle(off)
+				m.settle(off)
+			}
+			if tr.Admits() != m.admits() {
+				t.Fatalf("Admits = %v with %d bytes, span %d", tr.Admits(), m.gapBytes(), tr.Span())
+			}
+		}
+	})
+}
+
+func TestGhostsAheadOutliveAJump(t *testing.T) {
+	tr := offsets.NewTracker(0, offsets.Settled{})
+	tr.Settle(300)
+	tr.Settle(310)
+	tr.Advance(301)
+	if tr.Receive(310) || !tr.Receive(311) {
+		t.Error("310 was settled before it was read, 311 was not")
+	}
+}
+
+func TestOffsetsBehindAWideGapStayInOrder(t *testing.T) {
+	tr := offsets.NewTrackerConfig(offsets.Config{MaxSpan: 200}, 0, offsets.Settled{})
+	for _, off := range []int64{0, 128, 256, 576} { // the last is beyond the span
+		tr.Receive(off)
+	}
+	tr.Settle(0)
+	tr.Receive(577)
+	tr.Receive(578)
+	other := tr.Clone()
+	tr.Receive(700)
+	other.Receive(800)
+	for _, c := range []struct {
+		tr   *offsets.Tracker
+		want []int64
+	}{{tr, []int64{128, 256, 576, 577, 578, 700}}, {other, []int64{128, 256, 576, 577, 578, 800}}} {
+		var got []int64
+		c.tr.EachUnsettled(func(off int64) bool { got = append(got, off); return true })
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("unsettled (-want +got):\n%s", diff)
+		}
+		for _, off := range c.want {
+			if c.tr.Commit() != off {
+				t.Errorf("Commit = %d, want %d", c.tr.Commit(), off)
+			}
+			c.tr.Settle(off)
+		}
+	}
+}
+
+func TestR20GapsAreCountedAnewBehindAWideGap(t *testing.T) {
+	cfg := offsets.Config{Window: 1, MaxSpan: 200, GapBytes: 4}
+	tr := offsets.NewTrackerConfig(cfg, 0, offsets.Settled{})
+	m := newModel(cfg, 0, offsets.Settled{})
+	for _, off := range []int64{0, 1, 2, 140, 600, 601, 602, 735} {
+		tr.Receive(off)
+		m.receive(off)
+		if tr.Admits() != m.admits() {
+			t.Errorf("after %d: Admits = %v", off, tr.Admits())
+		}
+	}
+	for _, off := range []int64{0, 1, 2, 140} {
+		tr.Settle(off)
+		m.settle(off)
+		if tr.Admits() != m.admits() {
+			t.Errorf("%d settled: Admits = %v", off, tr.Admits())
+		}
+	}
+	if tr.Commit() != 600 || m.gapBytes() != 5 {
+		t.Errorf("commit %d, %d bytes: not the case that this is about", tr.Commit(), m.gapBytes())
 	}
 }
 
@@ -294,13 +403,17 @@ func BenchmarkReceiveSettle(b *testing.B) {
 		name  string
 		lag   int64
 		stuck bool
-	}{{"lag 0", 0, false}, {"lag 500", 500, false}, {"lag 500 above a stuck record", 500, true}, {"lag 2000 above a stuck record", 2000, true}} {
+	}{
+		{"one at a time", 0, false},
+		{"500 in flight", 500, false},
+		{"500 in flight above a stuck record", 500, true},
+		{"2000 in flight above a stuck record", 2000, true},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			tr := offsets.NewTracker(0, offsets.Settled{})
-			stuck, off := int64(0), int64(1)
-			tr.Receive(stuck)
+			off, stuck := int64(0), int64(-1)
 			for b.Loop() {
-				if !tr.Admits() || !c.stuck { // a stuck record is replaced by another in the end
+				if c.stuck && !tr.Admits() { // the next one is stuck then
 					tr.Settle(stuck)
 					stuck = off
 				}
@@ -311,6 +424,14 @@ func BenchmarkReceiveSettle(b *testing.B) {
 				off++
 			}
 		})
+	}
+}
+
+func BenchmarkAdmits(b *testing.B) {
+	tr := offsets.NewTracker(0, offsets.Settled{})
+	receive(tr, 900_000, func(i int64) bool { return i%400 == 0 })
+	for b.Loop() {
+		tr.Admits()
 	}
 }
 
