@@ -29,6 +29,9 @@ type Config struct {
 
 	// CommitInterval is the time between two commits of a lane with news. Default 500 ms.
 	CommitInterval time.Duration
+	// KeepSettled is how long settled records stay in the delay and replay topics, for people who look for a record's story;
+	// then the owner deletes them. Default 24 h.
+	KeepSettled time.Duration
 	// TopicTemplate names our topics. Default "{source}.{group}.{role}".
 	TopicTemplate string
 	// AutoCreateTopics lets Run create and widen what is missing, as "processor topics apply" does.

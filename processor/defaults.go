@@ -40,6 +40,7 @@ func (c Config) withDefaults(handler Handler) (Config, error) {
 		{"Shutdown.Drain", &c.Shutdown.Drain, 20 * time.Second},
 		{"Shutdown.Total", &c.Shutdown.Total, c.Shutdown.Drain + 5*time.Second},
 		{"CommitInterval", &c.CommitInterval, 500 * time.Millisecond},
+		{"KeepSettled", &c.KeepSettled, 24 * time.Hour},
 	}
 	for i, d := range durations {
 		if d.name == "Shutdown.Total" {
@@ -135,7 +136,7 @@ func (p *Processor) workerConfig(wants []retrytopics.Want, state retrytopics.Sta
 	out := worker.Config{
 		Group: c.Group, InstanceID: c.InstanceID, Name: name(), Options: p.options(),
 		SessionTimeout: c.Session.Timeout, Heartbeat: c.Session.Heartbeat, RebalanceTimeout: c.Session.Rebalance,
-		CommitInterval: c.CommitInterval, Drain: c.Shutdown.Drain, Total: c.Shutdown.Total,
+		CommitInterval: c.CommitInterval, KeepSettled: c.KeepSettled, Drain: c.Shutdown.Drain, Total: c.Shutdown.Total,
 		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, Logger: c.Logger, Hooks: c.hooks(),
 	}
 	for i, t := range c.Topics {

@@ -200,7 +200,8 @@ func (t *tenure) maybeCommit() {
 		return
 	}
 	t.lastCommit = t.now
-	t.w.commits.submit(snapshot{t, t.m.Commit()})
+	t.sentCommit = t.m.Commit()
+	t.w.commits.submit(snapshot{t, t.sentCommit})
 }
 
 // committed hands the answers to commits to the machine.
@@ -211,6 +212,7 @@ func (t *tenure) committed(answers []answer) {
 			t.clean = t.m.Phase() == lane.Leaving
 			t.m.Committed(a.number)
 			t.fence.Store(t.m.Tenure())
+			t.noteCommitted(a.number)
 		case isLoss(a.err):
 			t.log.Warn("lane is lost", slog.Any("error", a.err))
 			t.again.Store(true) // if it is assigned again
@@ -221,4 +223,16 @@ func (t *tenure) committed(answers []answer) {
 			t.commitAfter = t.now.Add(commitBackoff)
 		}
 	}
+}
+
+// noteCommitted publishes what is committed, for trimming.
+func (t *tenure) noteCommitted(number uint64) {
+	if number != t.sentCommit.Number {
+		return
+	}
+	at := make([]int64, len(t.sentCommit.Parts))
+	for p := range at {
+		at[p] = t.sentCommit.Parts[p].Offset
+	}
+	t.committedTo.Store(&at)
 }

@@ -28,6 +28,7 @@ type Config struct {
 	CommitInterval   time.Duration
 	Drain            time.Duration // how long handlers are waited for when a lane is given up
 	Total            time.Duration // how long Run takes to return at most once its context has ended
+	KeepSettled      time.Duration // how long settled records stay in the delay topics
 	LaneBytes        int64
 	TotalBytes       int64
 	MaxCalls         int // handler calls at once in all topics together; 0: no limit

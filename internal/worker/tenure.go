@@ -21,13 +21,14 @@ type tenure struct {
 	member    string // member id of the group when the lane was assigned (R23)
 	log       *slog.Logger
 
-	in     inbox
-	orders orders
-	done   chan struct{} // closed when the tenure has ended
-	fence  atomic.Int64
-	status atomic.Pointer[Status]
-	again  atomic.Bool // after the end the lane may still be ours: begin anew
-	clean  bool        // the last commit was acknowledged
+	in          inbox
+	orders      orders
+	done        chan struct{} // closed when the tenure has ended
+	fence       atomic.Int64
+	committedTo atomic.Pointer[[]int64] // by part: what the last acknowledged commit says
+	status      atomic.Pointer[Status]
+	again       atomic.Bool // after the end the lane may still be ours: begin anew
+	clean       bool        // the last commit was acknowledged
 
 	// What follows belongs to the tenure's goroutine.
 	m            *lane.Machine
@@ -42,6 +43,7 @@ type tenure struct {
 	evidence     map[int32]*evidence
 	now          time.Time
 	lastCommit   time.Time
+	sentCommit   lane.Commit
 	lastPosition time.Time
 	commitAfter  time.Time // a commit was refused: none before this
 	epoch        int32     // leader epoch of the last source record that was admitted

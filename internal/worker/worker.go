@@ -83,7 +83,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){w.sources.run, w.stages.run, w.commits.run, w.watchGroup, w.watchProducer} {
+	for _, loop := range []func(context.Context){w.sources.run, w.stages.run, w.commits.run, w.watchGroup, w.watchProducer, w.trim} {
 		loops.Go(func() { loop(work) })
 	}
 	pools := make(chan error, len(w.topics))
