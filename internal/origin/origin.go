@@ -87,7 +87,8 @@ func Parse(s, id string) (Origin, error) {
 	if id == "" {
 		return o, nil
 	}
-	return o, o.parseID(id)
+	err = o.parseID(id)
+	return o, err
 }
 
 func (o *Origin) parseID(s string) error {
