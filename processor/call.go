@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -56,9 +57,7 @@ func (c *call) fill(d *worker.Delivery) {
 		return
 	}
 	m.Snoozes, m.Run = 0, 0
-	if !m.FirstFailedAt.IsZero() {
-		m.FirstFailedAt = zeroTime
-	}
+	m.FirstFailedAt = time.Time{}
 }
 
 // await waits for the outputs. A handler that succeeded has failed if one of them has.

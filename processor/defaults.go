@@ -16,9 +16,7 @@ import (
 // withDefaults returns a copy with a value in every field, or everything that is wrong with it.
 func (c Config) withDefaults(handler Handler) (Config, error) {
 	var errs []error
-	bad := func(field string, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %s", field, fmt.Sprintf(format, args...)))
-	}
+	bad := func(field, format string, args ...any) { errs = append(errs, problem(field, format, args...)) }
 	c.Brokers, c.Topics = slices.Clone(c.Brokers), slices.Clone(c.Topics)
 	if len(c.Brokers) == 0 {
 		bad("Brokers", "want at least one host:port")
@@ -83,38 +81,44 @@ func (c Config) withDefaults(handler Handler) (Config, error) {
 	return c, errors.Join(errs...)
 }
 
+// problem names a field and what is wrong with it.
+func problem(field, format string, args ...any) error {
+	return fmt.Errorf("%s: "+format, append([]any{field}, args...)...)
+}
+
 // defaults fills in a topic's defaults and returns what is wrong with it.
 func (t *Topic) defaults(handler Handler) (errs []error) {
+	bad := func(field, format string, args ...any) { errs = append(errs, problem(field, format, args...)) }
 	if t.Handler == nil {
 		t.Handler = handler
 	}
 	if t.Handler == nil {
-		errs = append(errs, errors.New("Handler: none, and New was given none"))
+		bad("Handler", "none, and New was given none")
 	}
 	if t.Name == "" {
-		errs = append(errs, errors.New("Name: want a topic"))
+		bad("Name", "want a topic")
 	}
 	if t.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("Concurrency: %d is negative", t.Concurrency))
+		bad("Concurrency", "%d is negative", t.Concurrency)
 	}
 	if t.Timeout < 0 || t.Grace < 0 || t.Idempotency.Window < 0 {
-		errs = append(errs, errors.New("Timeout, Grace, Idempotency.Window: negative"))
+		bad("Timeout, Grace, Idempotency.Window", "negative")
 	}
 	if t.Ordering > Unordered || t.Idempotency.Mode > DedupeOff || t.Stuck > StuckCrash {
-		errs = append(errs, errors.New("Ordering, Idempotency.Mode, Stuck: unknown value"))
+		bad("Ordering, Idempotency.Mode, Stuck", "unknown value")
 	}
 	t.Concurrency = cmp.Or(t.Concurrency, 64)
 	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
 	t.Grace = cmp.Or(t.Grace, 10*time.Second)
 	t.Retry = t.Retry.WithDefaults()
 	if err := t.Retry.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("Retry: %w", err))
+		bad("Retry", "%w", err)
 	}
 	return errs
 }
 
 // wants says what the cluster has to have.
-func (c *Config) wants() ([]retrytopics.Want, error) {
+func (c Config) wants() ([]retrytopics.Want, error) {
 	var wants []retrytopics.Want
 	var sources []string
 	for _, t := range c.Topics {

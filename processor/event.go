@@ -87,7 +87,7 @@ func (p *Processor) Lanes() []Lane {
 }
 
 // hooks passes the worker's events on.
-func (c *Config) hooks() worker.Hooks {
+func (c Config) hooks() worker.Hooks {
 	if c.Events == nil {
 		return worker.Hooks{}
 	}

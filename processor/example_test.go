@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -18,16 +17,16 @@ import (
 func orders(values ...string) (brokers []string, stop func()) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders"))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.DefaultProduceTopic("orders"))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer client.Close()
 	for _, v := range values {
 		if err := client.ProduceSync(context.Background(), kgo.StringRecord(v)).FirstErr(); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	return cluster.ListenAddrs(), cluster.Close
@@ -47,7 +46,7 @@ func Example() {
 		Brokers: brokers, Group: "billing", Topics: []processor.Topic{{Name: "orders"}}, AutoCreateTopics: true,
 	}, h)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println("drained:", p.Run(ctx))
 	// Output:
@@ -77,10 +76,10 @@ func Example_outcomes() {
 		Events: func(e processor.Event) { fmt.Println(e.Origin, e.Kind, e.Reason) },
 	}, h)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := p.Run(ctx); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	// Unordered output:
 	// orders/0/0 retried retryable

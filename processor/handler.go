@@ -40,8 +40,6 @@ type Message struct {
 	call *call
 }
 
-var zeroTime time.Time
-
 // IdempotencyKey returns what makes two records the same work: the user's key, or else the origin. It is the same in every
 // attempt and in every run, so that a receiver can tell a repetition by it.
 func (m *Message) IdempotencyKey() []byte {

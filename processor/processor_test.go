@@ -149,7 +149,7 @@ func TestSettledRecordsAreTrimmedFromTheStages(t *testing.T) {
 		if info := c.PartitionInfo("orders.billing.retry-5s", 0); info.LogStartOffset != 0 || info.HighWatermark != 1 {
 			t.Errorf("before the trim: %+v", info)
 		}
-		time.Sleep(11 * time.Minute) // virtual
+		<-time.After(11 * time.Minute) // virtual
 		if info := c.PartitionInfo("orders.billing.retry-5s", 0); info.LogStartOffset != 1 {
 			t.Errorf("after the trim: %+v", info)
 		}
@@ -179,7 +179,7 @@ func TestMarksPastTheWindowAreRemoved(t *testing.T) {
 			c.produce(t, &kgo.Record{Topic: "orders.billing.idempotency", Key: m.AppendKey(nil), Value: m.AppendValue(nil)})
 		}
 		p, stop := run(t, cfg, handle)
-		time.Sleep(3 * time.Minute) // virtual
+		<-time.After(3 * time.Minute) // virtual
 		c.produce(t, &kgo.Record{Key: []byte("young"), Value: []byte("young")}, &kgo.Record{Key: []byte("old"), Value: []byte("old")})
 		if got := <-done; got != "old" {
 			t.Errorf("%q ran", got)

@@ -80,7 +80,7 @@ func (p *printer) event(e processor.Event) {
 	case processor.EventSnoozed:
 		what = fmt.Sprintf("put off, next try from %s in %s", role(e.Topic), in(e.Due))
 	case processor.EventFollowed:
-		what = fmt.Sprintf("waits behind the earlier record of its key, in %s", role(e.Topic))
+		what = "waits behind the earlier record of its key, in " + role(e.Topic)
 	case processor.EventDead:
 		what = fmt.Sprintf("dead letter after attempt %d: %s (%s)", e.Attempt, e.Reason, e.Rule)
 	}

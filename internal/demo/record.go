@@ -75,12 +75,11 @@ var (
 // handle does what the order says. Records of other kinds, and orders that say nothing, succeed.
 func handle(_ context.Context, m *processor.Message) error {
 	var o order
-	if json.Unmarshal(m.Value, &o) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(m.Value, &o) // what is no order says nothing
 	var times int
-	switch _, err := fmt.Sscanf(o.Will, "fail %d", &times); {
-	case err == nil && m.Attempt <= times, o.Will == "fail":
+	n, _ := fmt.Sscanf(o.Will, "fail %d", &times)
+	switch {
+	case n == 1 && m.Attempt <= times, o.Will == "fail":
 		return errDown
 	case o.Will == "be invalid":
 		return processor.Permanent(errInvalid)

@@ -153,7 +153,7 @@ func (s *scanner) step(ctx context.Context) (done bool, err error) {
 func (s *scanner) locate(ctx context.Context) error {
 	details, err := s.w.admin.ListTopics(ctx, s.topic)
 	if err != nil {
-		return err
+		return fmt.Errorf("look up the leader: %w", err)
 	}
 	d := details[s.topic]
 	if d.Err != nil {
@@ -182,20 +182,19 @@ func (s *scanner) fetch(ctx context.Context) error {
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes, p.CurrentLeaderEpoch = s.partition, s.at, 4<<20, -1
 	t.Partitions = append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
-	resp, err := s.w.lookup.Broker(int(s.leader)).RetriableRequest(ctx, req)
-	if err != nil {
-		return err
+	f, err := req.RequestWith(ctx, s.w.lookup.Broker(int(s.leader)))
+	if err == nil {
+		err = kerr.ErrorForCode(f.ErrorCode)
 	}
-	f := resp.(*kmsg.FetchResponse)
-	if err := kerr.ErrorForCode(f.ErrorCode); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("fetch: %w", err)
 	}
 	if len(f.Topics) == 0 || len(f.Topics[0].Partitions) == 0 {
 		return kerr.UnknownTopicOrPartition
 	}
 	rp := &f.Topics[0].Partitions[0]
 	if err := kerr.ErrorForCode(rp.ErrorCode); err != nil {
-		return err
+		return fmt.Errorf("fetch: %w", err)
 	}
 	got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
 		Offset: s.at, Topic: s.topic, Partition: s.partition,

@@ -86,12 +86,10 @@ func (w *Worker) begin(key topicPartition, member string) {
 	}
 	n := newTenure(w, t, key.partition, member)
 	l.view[key] = n
-	w.running.Add(1)
-	go func() {
-		defer w.running.Done()
+	w.running.Go(func() {
 		n.run()
 		w.ended(key, n)
-	}()
+	})
 }
 
 // retryTakeover is the wait before a lane that is still ours is taken over anew.

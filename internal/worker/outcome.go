@@ -53,6 +53,7 @@ func (t *tenure) judge(r *dispatch.Result) (lane.Outcome, *evidence) {
 		if t.topic.Mode == lane.ClaimFirst {
 			return lane.Outcome{Kind: lane.Dead, Reason: lane.UncertainReason}, ev
 		}
+	case retrytopics.VerdictOK, retrytopics.VerdictRetryable:
 	}
 	return lane.Outcome{Kind: lane.Retry}, ev
 }

@@ -181,7 +181,7 @@ func (t *topic) call(ctx context.Context, slot *dispatch.Slot, task *dispatch.Ta
 	case *stored:
 		*d = Delivery{Record: p.Record, Envelope: &p.env, Headers: p.user}
 	}
-	owner := slot.Owner().(*tenure)
+	owner, _ := slot.Owner().(*tenure) // all owners are
 	d.Attempt, d.Fence, d.lane = int(task.Attempt)+1, owner.fence.Load(), owner
 	return t.Handle(ctx, &s.user, d)
 }

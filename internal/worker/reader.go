@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -37,7 +38,7 @@ type route struct {
 func newReader(log *slog.Logger, opts ...kgo.Opt) (*reader, error) {
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	return &reader{cl: cl, log: log, routes: map[topicPartition]route{}, errs: map[topicPartition]error{}}, nil
 }

@@ -183,16 +183,16 @@ func (t *tenure) nextWake() (time.Time, bool) {
 	}
 	switch t.m.WantsCommit() {
 	case lane.CommitSoon:
-		at, ok = earlier(at, ok, later(t.lastCommit.Add(t.w.cfg.CommitInterval), t.commitAfter))
+		at, ok = earlier(at, ok, later(t.lastCommit.Add(t.w.cfg.CommitInterval), t.commitAfter)), true
 	case lane.CommitNow:
-		at, ok = earlier(at, ok, t.commitAfter)
+		at, ok = earlier(at, ok, t.commitAfter), true
 	case lane.NoCommit:
 	}
 	if t.m.Phase() == lane.Running {
-		at, ok = earlier(at, ok, t.lastCommit.Add(repeatCommit))
+		at, ok = earlier(at, ok, t.lastCommit.Add(repeatCommit)), true
 	}
 	if !t.leave.next.IsZero() {
-		at, ok = earlier(at, ok, t.leave.next)
+		at, ok = earlier(at, ok, t.leave.next), true
 	}
 	return at, ok
 }
@@ -204,11 +204,12 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func earlier(at time.Time, ok bool, other time.Time) (time.Time, bool) {
+// earlier returns the earlier of two times; only other if ok is false.
+func earlier(at time.Time, ok bool, other time.Time) time.Time {
 	if !ok || other.Before(at) {
-		return other, true
+		return other
 	}
-	return at, true
+	return at
 }
 
 // restart ends the tenure as if it were lost; the lane is still ours and is taken over anew (R41).

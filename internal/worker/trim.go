@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -55,11 +56,11 @@ func (w *Worker) trimOnce(ctx context.Context, before time.Time) error {
 	}
 	starts, err := w.admin.ListStartOffsets(ctx, names...)
 	if err != nil {
-		return err
+		return fmt.Errorf("list start offsets: %w", err)
 	}
 	young, err := w.admin.ListOffsetsAfterMilli(ctx, before.UnixMilli(), names...)
 	if err != nil {
-		return err
+		return fmt.Errorf("list offsets by time: %w", err)
 	}
 	upTo.Each(func(o kadm.Offset) {
 		start, ok := starts.Lookup(o.Topic, o.Partition)
@@ -72,8 +73,11 @@ func (w *Worker) trimOnce(ctx context.Context, before time.Time) error {
 		upTo[o.Topic][o.Partition] = o
 	})
 	deleted, err := w.admin.DeleteRecords(ctx, upTo)
-	if err != nil {
-		return err
+	if err == nil {
+		err = deleted.Error()
 	}
-	return deleted.Error()
+	if err != nil {
+		return fmt.Errorf("delete records: %w", err)
+	}
+	return nil
 }

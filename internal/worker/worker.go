@@ -35,7 +35,7 @@ type Worker struct {
 	seed   maphash.Seed
 	hasher dedupe.Hasher
 
-	ctx      context.Context // of all work: ends last
+	ctx      context.Context //nolint:containedctx // of all work: promises and callbacks of the clients have no other
 	group    *kgo.Client
 	outputs  *kgo.Client // of handlers
 	producer *kgo.Client
@@ -126,15 +126,13 @@ func (w *Worker) shutDown(stopPools context.CancelFunc, stop context.CancelCause
 	w.cfg.Logger.Info("draining", slog.Duration("drain", w.cfg.Drain), slog.Duration("total", w.cfg.Total))
 
 	finished := make(chan struct{})
-	loops.Add(1)
-	go func() {
-		defer loops.Done()
+	loops.Go(func() {
 		defer close(finished)
 		w.lanes.close(w.cfg.Drain)
 		w.running.Wait()
 		w.cfg.Logger.Info("lanes are given up", slog.Duration("took", time.Since(began)))
 		w.group.Close()
-	}()
+	})
 	var err error
 	select {
 	case <-finished:

@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/laneway-go/laneway/processor"
+)
+
+// consume is the bare client: a group that polls, counts, and commits what it has polled once a second.
+func consume(ctx context.Context, b *bench, group string) (sample, error) {
+	return b.bare(ctx, group, func(cl *kgo.Client, fetches kgo.Fetches, w *watch) {
+		cl.MarkCommitRecords(fetches.Records()...)
+		w.add(int64(fetches.NumRecords()))
+	})
+}
+
+// mark is the bare client that also writes one 60-byte mark a record.
+func mark(ctx context.Context, b *bench, group string) (sample, error) {
+	topic := group + "-marks"
+	if _, err := b.admin.CreateTopic(ctx, int32(b.cfg.Partitions), -1, nil, topic); err != nil {
+		return sample{}, fmt.Errorf("create topic %s: %w", topic, err)
+	}
+	defer func() { _, _ = b.admin.DeleteTopics(context.WithoutCancel(ctx), topic) }()
+	value := make([]byte, 40)
+	return b.bare(ctx, group, func(cl *kgo.Client, fetches kgo.Fetches, w *watch) {
+		fetches.EachRecord(func(r *kgo.Record) {
+			cl.Produce(ctx, &kgo.Record{Topic: topic, Key: r.Headers[0].Value, Value: value}, func(_ *kgo.Record, err error) {
+				if err == nil {
+					w.add(1)
+				}
+			})
+		})
+		cl.MarkCommitRecords(fetches.Records()...)
+	})
+}
+
+func (b *bench) bare(ctx context.Context, group string, handle func(*kgo.Client, kgo.Fetches, *watch)) (sample, error) {
+	cl, err := kgo.NewClient(b.options(
+		kgo.ConsumerGroup(group), kgo.ConsumeTopics(b.topic), kgo.AutoCommitMarks(), kgo.AutoCommitInterval(time.Second),
+	)...)
+	if err != nil {
+		return sample{}, fmt.Errorf("client: %w", err)
+	}
+	defer cl.Close()
+	w := newWatch(b.cfg.Records)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			handle(cl, cl.PollFetches(ctx), w)
+		}
+	}()
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+	}
+	err = ctx.Err()
+	cancel()
+	<-ended
+	return w.result, err
+}
+
+// worker is the processor with a handler that only counts.
+func worker(topic processor.Topic) measure {
+	return func(ctx context.Context, b *bench, group string) (sample, error) {
+		w := newWatch(b.cfg.Records)
+		topic.Name = b.topic
+		p, err := processor.New(processor.Config{
+			Brokers: b.cfg.Brokers, ClientOptions: b.cfg.Options, Group: group, AutoCreateTopics: true, Logger: b.cfg.Logger,
+			Topics: []processor.Topic{topic}, Session: processor.Session{Timeout: 30 * time.Second},
+		}, processor.HandlerFunc(func(context.Context, *processor.Message) error { w.add(1); return nil }))
+		if err != nil {
+			return sample{}, err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx) }()
+		select {
+		case <-w.done:
+		case err := <-ended:
+			return sample{}, errors.Join(err, errors.New("the worker ended before it was done"))
+		}
+		cancel()
+		return w.result, errors.Join(<-ended, b.cleanUp(context.WithoutCancel(ctx), group))
+	}
+}
+
+// cleanUp deletes the topics of a worker's run.
+func (b *bench) cleanUp(ctx context.Context, group string) error {
+	topics, err := b.admin.ListTopics(ctx)
+	if err != nil {
+		return fmt.Errorf("list topics: %w", err)
+	}
+	var ours []string
+	for _, t := range topics.Names() {
+		if len(t) > len(b.topic) && t[:len(b.topic)+1] == b.topic+"." || t == group+".control" {
+			ours = append(ours, t)
+		}
+	}
+	if _, err = b.admin.DeleteTopics(ctx, ours...); err != nil {
+		return fmt.Errorf("delete topics: %w", err)
+	}
+	return nil
+}
