@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -189,8 +190,12 @@ func TestContextThatLeakedHarmsNoOtherCall(t *testing.T) {
 				if err := ctx.Err(); err != nil {
 					t.Errorf("call %d begins with %v", token, err)
 				}
+				end := ctx.Done()
+				if hasEnded(idle) && leaked.Err() == nil {
+					t.Errorf("in call %d the leaked context has ended without an error", token)
+				}
 				select {
-				case <-ctx.Done():
+				case <-end:
 					return context.Cause(ctx)
 				case <-time.After(20 * time.Second):
 					return nil
@@ -203,9 +208,7 @@ func TestContextThatLeakedHarmsNoOtherCall(t *testing.T) {
 				t.Errorf("call %d: %v", token, res.Err)
 			}
 		}
-		select {
-		case <-idle:
-		default:
+		if !hasEnded(idle) {
 			t.Error("what the stray goroutine got never ends")
 		}
 		stop()
@@ -228,6 +231,15 @@ func TestChildContextsCostNoGoroutine(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+func hasEnded(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }
 
 type key struct{}
@@ -306,5 +318,31 @@ func TestContextIsSafeForManyGoroutines(t *testing.T) {
 			}
 			owner.kind(t, token, want)
 		}
+	})
+}
+
+func TestLaterCallOfAChunkHasItsWholeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := dispatch.New(dispatch.Config{Slots: 1}, call)
+		stop := start(t, pool)
+		owner := &recorder{}
+		q := pool.Owner(owner)
+		q.Submit(tasks(1000, 3000, nil))
+		synctest.Wait()
+		q.Submit(slices.Concat(
+			task(0, sleep(4*time.Millisecond)),
+			task(1, func(ctx context.Context, _ *dispatch.Task) error {
+				begin := time.Now()
+				<-time.After(time.Second)
+				d, _ := ctx.Deadline()
+				if has := d.Sub(begin); has < 30*time.Second || has > 30*time.Second+10*time.Millisecond {
+					t.Errorf("the call has %v", has)
+				}
+				return nil
+			}),
+		))
+		<-time.After(2 * time.Second)
+		owner.kind(t, 1, dispatch.Done)
+		stop()
 	})
 }

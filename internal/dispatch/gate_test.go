@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/laneway-go/laneway/internal/dispatch"
 )
 
@@ -248,6 +250,37 @@ func TestPermitIsNeverLost(t *testing.T) {
 			})
 		}
 		all.Wait()
+		for _, stop := range stops {
+			stop()
+		}
+	})
+}
+
+func TestPoolsTakeTurnsWithTasksThatRunAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order sequence
+		gate := dispatch.NewGate(0)
+		blocker := dispatch.New(dispatch.Config{Slots: 1, Gate: gate}, call)
+		stops := []func(){start(t, blocker)}
+		blocker.Owner(&recorder{}).Submit(task(0, sleep(time.Second)))
+		synctest.Wait()
+		for i := range uint64(2) {
+			pool := dispatch.New(dispatch.Config{Slots: 2, Gate: gate}, call)
+			stops = append(stops, start(t, pool))
+			suspects := tasks(10*i, 10*i+3, func(_ context.Context, task *dispatch.Task) error {
+				order.add(task.Token / 10)
+				return nil
+			})
+			for k := range suspects {
+				suspects[k].Alone = true
+			}
+			pool.Owner(&recorder{}).Submit(suspects)
+			synctest.Wait()
+		}
+		<-time.After(2 * time.Second)
+		if diff := cmp.Diff([]uint64{0, 1, 0, 1, 0, 1}, order.all()); diff != "" {
+			t.Error(diff)
+		}
 		for _, stop := range stops {
 			stop()
 		}

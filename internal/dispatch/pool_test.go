@@ -322,3 +322,54 @@ func TestScratchIsReusedAndNotShared(t *testing.T) {
 		}
 	})
 }
+
+func TestPoolSpreadsTasksAfterOneTickWhenCallsTurnSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := dispatch.New(dispatch.Config{Slots: 10}, call)
+		stop := start(t, pool)
+		owner := &recorder{}
+		q := pool.Owner(owner)
+		q.Submit(tasks(1000, 3000, nil))
+		synctest.Wait()
+		q.Submit(tasks(0, 100, sleep(100*time.Millisecond)))
+		<-time.After(time.Second + 15*time.Millisecond) // 100 of 100 ms in ten slots
+		synctest.Wait()
+		for token := range uint64(100) {
+			owner.kind(t, token, dispatch.Done)
+		}
+		stop()
+	})
+}
+
+func TestRestOfAChunkIsNotStartedAfterTheEnd(t *testing.T) {
+	for name, end := range map[string]func(*dispatch.Pool, context.CancelFunc){
+		"end of Run's context": func(_ *dispatch.Pool, cancel context.CancelFunc) { cancel() },
+		"Cancel":               func(p *dispatch.Pool, _ context.CancelFunc) { p.Cancel(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pool := dispatch.New(dispatch.Config{Slots: 1}, call)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan error, 1)
+				go func() { ended <- pool.Run(ctx) }()
+				owner := &recorder{}
+				q := pool.Owner(owner)
+				q.Submit(tasks(1000, 3000, nil))
+				synctest.Wait()
+				q.Submit(slices.Concat(task(0, sleep(time.Millisecond)), tasks(1, 100, nil)))
+				synctest.Wait()
+				end(pool, cancel)
+				<-time.After(time.Second)
+				owner.kind(t, 0, dispatch.Done)
+				for token := uint64(1); token < 100; token++ {
+					owner.kind(t, token, dispatch.Unstarted)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Errorf("Run: %v", err)
+				}
+			})
+		})
+	}
+}

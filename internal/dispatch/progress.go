@@ -1,14 +1,13 @@
 package dispatch
 
 // progress is how far a slot is with its chunk, in one word. A slot claims each of its tasks with a compare-and-swap of the
-// word, and whoever takes tasks or results out of the chunk (the supervisor, TakeBack) does it with another: so each task
-// and each result has one taker, for one atomic operation a call.
+// word. Whoever else takes tasks or results out of the chunk (the supervisor, TakeBack) does it with another, and holds the
+// pool's lock, without which no chunk begins. So each task and each result has one taker, for one atomic operation a call.
 //
 //	bits  0– 9  flushed: results that somebody took for delivery
 //	bits 10–19  started: tasks that were called
 //	bits 20–29  end:     tasks in the chunk
 //	bit     30  abandoned: the call that was started last is no longer waited for; the word does not change any more
-//	bits 31–63  the number of the chunk in this slot
 //
 // flushed ≤ started ≤ end. A call runs, or its result is being written, exactly while flushed < started: it is the last one
 // started.
@@ -19,8 +18,6 @@ const (
 	countMask    = 1<<countBits - 1
 	startedOne   = progress(1) << countBits
 	abandonedBit = progress(1) << (3 * countBits)
-	chunkOne     = abandonedBit << 1
-	callMask     = ^(abandonedBit - 1) &^ abandonedBit // the chunk's number
 )
 
 func (g progress) flushed() int    { return int(g & countMask) }
@@ -29,11 +26,8 @@ func (g progress) end() int        { return int(g >> (2 * countBits) & countMask
 func (g progress) abandoned() bool { return g&abandonedBit != 0 }
 func (g progress) calling() bool   { return g.flushed() < g.started() }
 
-// call is what stays the same for as long as one call runs, and for no other call of the slot.
-func (g progress) call() progress { return g & (callMask | countMask<<countBits) }
-
-// next is the word of the slot's next chunk, of n tasks.
-func (g progress) next(n int) progress { return g&callMask + chunkOne + progress(n)<<(2*countBits) }
+// chunk is the word of a new chunk of n tasks.
+func chunk(n int) progress { return progress(n) << (2 * countBits) }
 
 // settled has all results taken.
 func (g progress) settled() progress { return g&^countMask | progress(g.end()) }

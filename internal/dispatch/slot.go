@@ -79,6 +79,9 @@ func (s *Slot) callAll() (finished bool) {
 		}
 	}()
 	for k, ok := s.claim(); ok; k, ok = s.claim() {
+		if s.ctx.touched.Load() {
+			s.leaveContext() // by a goroutine of an earlier call
+		}
 		s.record(k, s.pool.call(s.ctx, s, &s.tasks[k]))
 	}
 	return true
@@ -101,7 +104,7 @@ func (s *Slot) claim() (k int, ok bool) {
 func (s *Slot) record(k int, err error) {
 	t, r := &s.tasks[k], &s.results[k]
 	r.Token, t.Payload = t.Token, nil
-	if err == nil && !s.ctx.touched() {
+	if err == nil && !s.ctx.touched.Load() {
 		return
 	}
 	kind := s.leaveContext()
@@ -110,9 +113,9 @@ func (s *Slot) record(k int, err error) {
 	}
 }
 
-// leaveContext ends the context of a call that returned, if it was looked at, and says what had ended it before.
+// leaveContext ends the context, if it was looked at, for another, and says as what a call with an error then counts.
 func (s *Slot) leaveContext() Kind {
-	if !s.ctx.touched() {
+	if !s.ctx.touched.Load() {
 		return Done
 	}
 	cause := s.ctx.retire()
@@ -160,7 +163,7 @@ func (s *Slot) begin(q *Queue, n int, now time.Duration) {
 	s.busy = true
 	s.queue.Store(q)
 	s.since.Store(int64(now))
-	s.progress.Store(uint64(s.load().next(n)))
+	s.progress.Store(uint64(chunk(n)))
 }
 
 // cut takes back the tasks of the chunk that have not started; they stay valid for as long as the pool's lock is held.
