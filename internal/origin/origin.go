@@ -87,21 +87,21 @@ func Parse(s, id string) (Origin, error) {
 	if id == "" {
 		return o, nil
 	}
-	err = o.parseID(id)
+	o.TopicID, o.LeaderEpoch, err = parseID(id)
 	return o, err
 }
 
-func (o *Origin) parseID(s string) error {
-	id, epoch, ok := strings.Cut(s, "/")
-	if n, err := hex.Decode(o.TopicID[:], []byte(truncate(id, hex.EncodedLen(len(o.TopicID))))); !ok || err != nil || n != len(o.TopicID) || len(id) != 2*n {
-		return fmt.Errorf("origin id %q: want 32 hexadecimal digits and a leader epoch", s)
+func parseID(s string) (id TopicID, epoch int32, err error) {
+	digits, number, ok := strings.Cut(s, "/")
+	n, err := hex.Decode(id[:], []byte(truncate(digits, hex.EncodedLen(len(id)))))
+	if !ok || err != nil || n != len(id) || len(digits) != 2*n {
+		return TopicID{}, -1, fmt.Errorf("origin id %q: want 32 hexadecimal digits and a leader epoch", s)
 	}
-	e, err := strconv.ParseInt(epoch, 10, 32)
+	e, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || e < -1 {
-		return fmt.Errorf("origin id %q: leader epoch %q is not a number", s, epoch)
+		return TopicID{}, -1, fmt.Errorf("origin id %q: leader epoch %q is not a number", s, number)
 	}
-	o.LeaderEpoch = int32(e)
-	return nil
+	return id, int32(e), nil
 }
 
 func truncate(s string, n int) string { return s[:min(len(s), n)] }

@@ -72,7 +72,7 @@ func (w *Worker) assigned(_ context.Context, cl *kgo.Client, added map[string][]
 			continue
 		}
 		if t == nil {
-			w.begin(key, member)
+			w.begin(key, member) //nolint:contextcheck // a tenure outlives the callback that begins it
 		}
 	}
 }
