@@ -1,0 +1,216 @@
+//go:build synctests
+
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/laneway-go/laneway/dedupe"
+	"github.com/laneway-go/laneway/internal/offsets"
+	"github.com/laneway-go/laneway/retrytopics"
+)
+
+// seen is a record of one of our topics, and when it was first seen in the log.
+type seen struct {
+	*kgo.Record
+	at  time.Time
+	env retrytopics.Envelope
+	bad error
+}
+
+type logPlace struct {
+	topic     string
+	partition int32
+}
+
+// committed is what the group had committed for a partition at a time.
+type committed struct {
+	at       time.Time
+	offset   int64
+	settled  offsets.Settled
+	tenure   int64
+	metadata string
+}
+
+// watcher reads everything that the workers write, as it comes, and notes the commits.
+type watcher struct {
+	w    *world
+	cl   *kgo.Client
+	stop func()
+
+	mu      sync.Mutex
+	logs    map[logPlace][]seen
+	commits map[logPlace][]committed
+	shrunk  []string
+}
+
+func (v *watcher) start(w *world) error {
+	v.w = w
+	v.logs, v.commits = map[logPlace][]seen{}, map[logPlace][]committed{}
+	var err error
+	v.cl, err = kgo.NewClient(
+		kgo.SeedBrokers(w.cluster.ListenAddrs()...), kgo.Dialer(w.vn.DialContext), kgo.DisableClientMetrics(),
+		kgo.ConsumeRegex(), kgo.ConsumeTopics(`^orders\..*`), kgo.MetadataMinAge(100*time.Millisecond), kgo.MetadataMaxAge(2*time.Second),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	loops.Go(func() { v.read(ctx) })
+	loops.Go(func() { v.sample(ctx) })
+	v.stop = func() {
+		cancel()
+		v.cl.Close()
+		loops.Wait()
+	}
+	return nil
+}
+
+func (v *watcher) read(ctx context.Context) {
+	for ctx.Err() == nil {
+		f := v.cl.PollFetches(ctx)
+		if f.IsClientClosed() {
+			return
+		}
+		v.mu.Lock()
+		n := 0
+		f.EachRecord(func(r *kgo.Record) {
+			n++
+			s := seen{Record: r, at: time.Now()}
+			s.env, _, s.bad = retrytopics.ParseEnvelope(r.Headers)
+			at := logPlace{r.Topic, r.Partition}
+			v.logs[at] = append(v.logs[at], s)
+		})
+		v.mu.Unlock()
+		if n == 0 {
+			pause(100*time.Millisecond, ctx.Done())
+		}
+	}
+}
+
+// sample looks at the committed offsets again and again: knowledge that was committed never shrinks (L6).
+func (v *watcher) sample(ctx context.Context) {
+	for ctx.Err() == nil {
+		v.look()
+		pause(500*time.Millisecond, ctx.Done())
+	}
+}
+
+func (v *watcher) look() {
+	info := v.w.cluster.GroupInfo(groupName)
+	if info == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for topic, partitions := range info.Commits {
+		for p, c := range partitions {
+			v.note(logPlace{topic, p}, c)
+		}
+	}
+}
+
+func (v *watcher) note(at logPlace, c kfake.GroupCommit) {
+	offset, metadata := c.Offset, c.Metadata
+	past := v.commits[at]
+	if n := len(past); n > 0 && past[n-1].offset == offset && past[n-1].metadata == metadata {
+		return
+	}
+	m, err := offsets.Decode(metadata, offset)
+	if err != nil {
+		v.shrunk = append(v.shrunk, fmt.Sprintf("L6: metadata of %s/%d at %d: %v", at.topic, at.partition, offset, err))
+	}
+	now := committed{at: c.At, offset: offset, settled: m.Settled, metadata: metadata}
+	if m.Lane != nil {
+		now.tenure = m.Lane.Tenure
+	}
+	if n := len(past); n > 0 {
+		if off, shrinks := shrink(past[n-1], now); shrinks {
+			v.shrunk = append(v.shrunk, fmt.Sprintf("L6: %s/%d knew %d as settled at %s (commit at %d), and not any more at %s (commit at %d)",
+				at.topic, at.partition, off, v.w.clock(past[n-1].at), past[n-1].offset, v.w.clock(now.at), offset))
+		}
+	}
+	v.commits[at] = append(past, now)
+}
+
+func shrink(before, now committed) (offset int64, shrinks bool) {
+	if now.offset < before.offset {
+		for off := now.offset; off < before.offset; off++ {
+			if !now.settled.Contains(off) {
+				return off, true
+			}
+		}
+	}
+	for off := max(before.offset, now.offset); off < before.settled.Upto; off++ {
+		if before.settled.Contains(off) && !now.settled.Contains(off) {
+			return off, true
+		}
+	}
+	return 0, false
+}
+
+// ownedUntil returns a time at which an older tenure than the given one still owned the partition: it committed then. What was
+// in the log before, the tenure has scanned.
+func (v *watcher) ownedUntil(partition int32, fence int64) (at time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.commits[logPlace{sourceTopic, partition}] {
+		if c.tenure > 0 && c.tenure < fence && c.at.After(at) {
+			at = c.at
+		}
+	}
+	return at
+}
+
+// lastCommit returns when a tenure was last seen to commit.
+func (v *watcher) lastCommit(partition int32, fence int64) (at time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.commits[logPlace{sourceTopic, partition}] {
+		if c.tenure == fence {
+			at = c.at
+		}
+	}
+	return at
+}
+
+// marks returns what the idempotency partition says, in the order of the log.
+func (v *watcher) marks(partition int32, each func(*dedupe.Mark, seen)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, s := range v.logs[logPlace{v.w.names.Idempotency(), partition}] {
+		m := new(dedupe.Mark)
+		if m.Decode(s.Key, s.Value) == nil {
+			each(m, s)
+		}
+	}
+}
+
+// copies calls each for every readable record of our data topics.
+func (v *watcher) copies(each func(role retrytopics.Role, s seen)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for at, log := range v.logs {
+		role, ok := v.w.names.Role(at.topic)
+		if !ok || role == retrytopics.RoleIdempotency || strings.HasSuffix(at.topic, ".control") {
+			continue
+		}
+		for _, s := range log {
+			each(role, s)
+		}
+	}
+}
+
+// clock returns a time as it is since the world began.
+func (w *world) clock(t time.Time) string {
+	return fmt.Sprintf("%.3fs", t.Sub(w.cfg.start).Seconds())
+}
