@@ -23,6 +23,8 @@ type chunkWrite struct {
 	carried  []int32 // entries whose bit is in the write in flight
 	sent     dedupe.Bits
 	seq      uint32
+	began    int64 // ms; of the last write
+	awaited  int   // waiting records with another one of their key behind them
 	fails    int
 	inFlight bool
 	dirty    bool // listed in marks.dirty
@@ -37,23 +39,40 @@ func (m *Machine) setBit(i int32) {
 		c.write = m.marks.spareWrite()
 	}
 	c.write.waiting = append(c.write.waiting, i)
+	if e.next != none {
+		c.write.awaited++
+	}
 	m.marks.markDirty(n)
 }
 
-// flushChunks writes every chunk that has waiting bits and no write in flight.
+// flushChunks writes every chunk that has waiting bits, no write in flight, and no reason to wait for more bits.
 func (m *Machine) flushChunks() {
 	if len(m.marks.dirty) == 0 || m.renewal || m.gone {
 		return
 	}
+	kept := m.marks.dirty[:0]
 	for _, n := range m.marks.dirty {
 		w := m.marks.chunks[n].write
-		w.dirty = false
-		if w.inFlight || len(w.waiting) == 0 {
+		if at := w.began + m.markPause(w); !w.inFlight && at > m.now {
+			m.timers.push(timer{at: at, what: makeRef(n|chunkBit, w.seq)})
+			kept = append(kept, n)
 			continue
 		}
-		m.sendChunk(n)
+		w.dirty = false
+		if !w.inFlight && len(w.waiting) > 0 {
+			m.sendChunk(n)
+		}
 	}
-	m.marks.dirty = m.marks.dirty[:0]
+	m.marks.dirty = kept
+}
+
+// markPause returns how long after the beginning of a chunk's last write the next one may begin. Waiting for more bits saves
+// writes; where records stand behind those that wait for their bit, it costs the time of their keys.
+func (m *Machine) markPause(w *chunkWrite) int64 {
+	if m.phase != Running || 8*w.awaited >= len(w.waiting) {
+		return 0
+	}
+	return m.cfg.MarkPause
 }
 
 // sendChunk issues the write of a chunk: all bits that are durable, and all that wait. The one after a failure carries what
@@ -63,7 +82,8 @@ func (m *Machine) sendChunk(n int32) {
 	w := c.write
 	w.sent = c.bits
 	w.carried = append(w.carried, w.waiting...)
-	w.waiting = w.waiting[:0]
+	w.waiting, w.awaited = w.waiting[:0], 0
+	w.began = m.now
 	for _, i := range w.carried {
 		w.sent.Set(int(m.entries[i].origin % dedupe.ChunkSize))
 	}

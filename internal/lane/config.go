@@ -60,6 +60,7 @@ type Config struct {
 	MaxReplays  int     // idle queued replays past which the replay topic is not fetched; default 64 (R7)
 	HeldValues  int     // waiting records per stage whose values are kept in memory, however late they are due; default 256
 	FetchLead   int64   // ms; how long before its due time a waiting record is fetched; default 2,000 (R44)
+	MarkPause   int64   // ms between the beginnings of two writes of a chunk, if few keys wait for it; default 0 (R39)
 	LongLife    int64   // ms; a life that lasts so long was no crash loop; default 10 min (R34)
 	Careful     int     // unclean lives from which on a lane is careful; default 3 (R34)
 	Window      offsets.Config

@@ -143,6 +143,10 @@ func (m *Machine) Counts() Counts {
 	return c
 }
 
+// Tick tells the time at which the calls that follow happen, up to the next Flush; now never goes back. A wait that a call
+// begins is counted from then.
+func (m *Machine) Tick(now int64) { m.now = max(m.now, now) }
+
 // Flush does what has become possible and fills Out. It is called once after any number of other calls; now is in Unix
 // milliseconds and never goes back.
 func (m *Machine) Flush(now int64) {

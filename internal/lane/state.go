@@ -162,6 +162,9 @@ func (k *marks) appendState(m *Machine, a *appender) {
 		a.bits(&c.bits)
 		if w := c.write; w != nil {
 			a.num(1, bit(w.inFlight), int64(w.fails))
+			if m.cfg.MarkPause > 0 {
+				a.num(int64(w.awaited), w.began)
+			}
 			a.entries(m, w.waiting)
 			a.entries(m, w.carried)
 			a.bits(&w.sent)

@@ -194,7 +194,10 @@ func (t *tenure) inheritPart(ctx context.Context, p lane.Part, o kadm.OffsetResp
 	case !known:
 		return fresh, meta.Lane, nil
 	case fork < at || fork < settled.Upto:
-		t.log.Warn("log was cut", slog.String("topic", t.topic.parts[p]), slog.Int64("fork", fork))
+		// The metadata speaks beyond the end of the log, of what was not there yet as unsettled: that alone is no cut.
+		if kept := settled.Below(fork); fork < at || kept.Len() < settled.Len() {
+			t.log.Warn("log was cut", slog.String("topic", t.topic.parts[p]), slog.Int64("fork", fork))
+		}
 		at, settled, epochs = min(at, fork), settled.Below(fork), epochs.Below(fork)
 	case at > log.end:
 		at = log.end

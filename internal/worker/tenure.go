@@ -131,6 +131,7 @@ func (t *tenure) loop() {
 // round takes in what has happened and carries out what follows from it.
 func (t *tenure) round() {
 	n := t.in.take()
+	t.m.Tick(t.now.UnixMilli()) // a delay begins when the handler returned, not at the last round
 	t.answered(n.writes)
 	t.out -= len(n.ok) + len(n.other)
 	t.m.ReturnedOK(n.ok)
