@@ -96,10 +96,17 @@ func (e *entry) tries() uint32    { return uint32(e.attempt) + uint32(e.snoozes)
 // isRunning says whether the entry is busy other than as a follower: R6, R12.
 func (e *entry) holdsKey() bool { return e.state > idle && e.state != following }
 
+// queueOf is a list of entries that are linked by their next.
+type queueOf struct{ head, tail int32 }
+
+// alloc returns a free entry. Records end about in the order in which they were read, so the one that was freed first comes
+// next: a lane then goes through its entries from one end to the other, which the processor's cache foresees.
 func (m *Machine) alloc() int32 {
 	m.live++
-	if i := m.free; i != none {
-		m.free = m.entries[i].next
+	if i := m.free.head; i != none {
+		if m.free.head = m.entries[i].next; m.free.head == none {
+			m.free.tail = none
+		}
 		return i
 	}
 	m.entries = append(m.entries, entry{})
@@ -126,8 +133,13 @@ func (m *Machine) release(i int32) {
 		m.replays--
 	}
 	m.payload[i] = nil
-	*e = entry{state: free, seq: e.seq + 1, next: m.free, flags: e.flags & inWork}
-	m.free = i
+	*e = entry{state: free, seq: e.seq + 1, next: none, flags: e.flags & inWork}
+	if m.free.tail == none {
+		m.free.head = i
+	} else {
+		m.entries[m.free.tail].next = i
+	}
+	m.free.tail = i
 	m.live--
 }
 
@@ -158,7 +170,9 @@ func (m *Machine) step(i int32, s state) Ref {
 		m.takeX(i, s)
 		m.unhold(e)
 	case e.state > idle && s <= idle:
-		m.busy--
+		if m.busy--; m.busy == 0 {
+			m.displaced = false
+		}
 		m.freeX(i)
 		m.hold(e)
 	}

@@ -117,6 +117,7 @@ func (m *Machine) done(i int32) {
 		m.finish(i)
 	case e.run == 0 && !e.has(hasX):
 		m.step(i, marking)
+		m.payload[i] = nil // a bit does not need it
 		m.setBit(i)
 	default:
 		m.step(i, marking)

@@ -1,43 +1,62 @@
 package lane
 
-// queue is the records of one key that have not finished, in the order in which they may run.
-type queue struct {
-	key        uint64
-	head, tail int32 // head == none: the slot is free
-}
-
-// queues finds the queue of a key: open addressing with linear probing. Keys are hashes already.
+// queues finds the queue of a key: the records of the key that have not finished, in the order in which they may run. A queue
+// is a list of entries; its head keeps the tail in its prev, so that a queue costs eight bytes here. The table is looked up
+// twice a record, at random: the less memory it takes, the more of it is in the processor's cache.
+//
+// Open addressing with linear probing. Keys are hashes already.
 type queues struct {
-	slots []queue
+	slots []queueSlot
 	used  int
 }
 
-func (q *queues) home(key uint64) int {
-	return int((key * 0x9E3779B97F4A7C15) >> 32 & uint64(len(q.slots)-1))
+// queueSlot names the head of a queue. The tag is what the key's home is made of, so that probing touches no entry that is not
+// likely the one that is looked for.
+type queueSlot struct {
+	head int32 // entry + 1; 0 is free
+	tag  uint32
 }
 
+func tagOf(key uint64) uint32 { return uint32(key * 0x9E3779B97F4A7C15 >> 32) }
+
 // find returns the slot of the key, or the free one where it belongs.
-func (q *queues) find(key uint64) int {
-	if len(q.slots) == 0 {
-		q.grow()
-	}
-	i := q.home(key)
-	for q.slots[i].head != none && q.slots[i].key != key {
-		i = (i + 1) & (len(q.slots) - 1)
+func (q *queues) find(m *Machine, key uint64) int {
+	tag := tagOf(key)
+	mask := len(q.slots) - 1
+	i := int(tag) & mask
+	for s := q.slots[i]; s.head != 0 && (s.tag != tag || m.entries[s.head-1].key != key); s = q.slots[i] {
+		i = (i + 1) & mask
 	}
 	return i
 }
 
-func (q *queues) grow() {
-	old := q.slots
-	q.slots = make([]queue, max(4, 2*len(old)))
-	for i := range q.slots {
-		q.slots[i].head = none
+// slotOf returns the slot whose head is entry i.
+func (q *queues) slotOf(m *Machine, i int32) int {
+	mask := len(q.slots) - 1
+	n := int(tagOf(m.entries[i].key)) & mask
+	for q.slots[n].head != i+1 {
+		n = (n + 1) & mask
 	}
+	return n
+}
+
+// reserve makes room for one more queue: at most half of the slots are used.
+func (q *queues) reserve() {
+	if 2*(q.used+1) <= len(q.slots) {
+		return
+	}
+	old := q.slots
+	q.slots = make([]queueSlot, max(4, 2*len(old)))
+	mask := len(q.slots) - 1
 	for _, s := range old {
-		if s.head != none {
-			q.slots[q.find(s.key)] = s
+		if s.head == 0 {
+			continue
 		}
+		i := int(s.tag) & mask
+		for q.slots[i].head != 0 {
+			i = (i + 1) & mask
+		}
+		q.slots[i] = s
 	}
 }
 
@@ -45,45 +64,56 @@ func (q *queues) grow() {
 func (q *queues) remove(i int) {
 	q.used--
 	mask := len(q.slots) - 1
-	for j := (i + 1) & mask; q.slots[j].head != none; j = (j + 1) & mask {
-		if home := q.home(q.slots[j].key); (j-home)&mask >= (j-i)&mask {
+	for j := (i + 1) & mask; q.slots[j].head != 0; j = (j + 1) & mask {
+		if home := int(q.slots[j].tag) & mask; (j-home)&mask >= (j-i)&mask {
 			q.slots[i] = q.slots[j]
 			i = j
 		}
 	}
-	q.slots[i].head = none
+	q.slots[i] = queueSlot{}
 }
+
+// A head's prev holds the queue's tail, below none.
+func tailMark(tail int32) int32 { return none - 1 - tail }
+func (e *entry) isHead() bool   { return e.prev <= none }
+func (e *entry) tail() int32    { return none - 1 - e.prev }
+
+// before returns the entry's predecessor in its queue; none for a head.
+func (e *entry) before() int32 { return max(e.prev, none) }
 
 // link puts an entry into the queue of its key (R7): a run-0 record before the first run-0 record with a greater origin, a
 // replay at the end.
 func (m *Machine) link(i int32) {
-	if 4*(m.queues.used+1) > 3*len(m.queues.slots) {
-		m.queues.grow()
-	}
+	q := &m.queues
+	q.reserve()
 	e := &m.entries[i]
 	e.flags |= keyed
-	e.prev, e.next = none, none
-	s := &m.queues.slots[m.queues.find(e.key)]
-	if s.head == none {
-		*s = queue{key: e.key, head: i, tail: i}
-		m.queues.used++
+	e.next = none
+	n := q.find(m, e.key)
+	s := &q.slots[n]
+	if s.head == 0 {
+		*s = queueSlot{head: i + 1, tag: tagOf(e.key)}
+		q.used++
+		e.prev = tailMark(i)
 		return
 	}
-	before := m.successor(s.tail, e)
+	head := s.head - 1
+	tail := m.entries[head].tail()
+	before := m.successor(tail, e)
 	if before == none {
-		e.prev = s.tail
-		m.entries[s.tail].next = i
-		s.tail = i
+		e.prev = tail
+		m.entries[tail].next = i
+		m.entries[head].prev = tailMark(i)
 		return
 	}
 	b := &m.entries[before]
 	if b.holdsKey() {
 		m.displaced = true
 	}
-	e.next, e.prev = before, b.prev
-	b.prev = i
-	if e.prev == none {
-		s.head = i
+	e.next = before
+	e.prev, b.prev = b.prev, i
+	if e.isHead() {
+		s.head = i + 1
 	} else {
 		m.entries[e.prev].next = i
 	}
@@ -96,7 +126,7 @@ func (m *Machine) successor(tail int32, e *entry) int32 {
 		return none
 	}
 	found := none
-	for j := tail; j != none; j = m.entries[j].prev {
+	for j := tail; j != none; j = m.entries[j].before() {
 		o := &m.entries[j]
 		if o.run > 0 {
 			continue
@@ -116,24 +146,23 @@ func (m *Machine) unlink(i int32) {
 		return
 	}
 	e.flags &^= keyed
-	if e.prev != none && e.next != none {
-		m.entries[e.prev].next, m.entries[e.next].prev = e.next, e.prev
-		m.enqueue(e.next)
-		return
-	}
-	slot := m.queues.find(e.key)
-	s := &m.queues.slots[slot]
 	switch {
-	case e.prev == none && e.next == none:
-		m.queues.remove(slot)
-	case e.prev == none:
-		s.head = e.next
-		m.entries[e.next].prev = none
-		m.enqueue(e.next)
+	case !e.isHead():
+		m.entries[e.prev].next = e.next
+		if e.next != none {
+			m.entries[e.next].prev = e.prev
+			break
+		}
+		head := m.queues.slots[m.queues.find(m, e.key)].head - 1
+		m.entries[head].prev = tailMark(e.prev)
+	case e.next == none:
+		m.queues.remove(m.queues.slotOf(m, i))
 	default:
-		s.tail = e.prev
-		m.entries[e.prev].next = none
+		m.queues.slots[m.queues.slotOf(m, i)].head = e.next + 1
+		m.entries[e.next].prev = e.prev
 	}
+	m.enqueue(e.next)
+	e.prev = none
 }
 
 // keyIsHeld says whether another record of the key is busy, other than as a follower. Only a head asks.
@@ -147,9 +176,4 @@ func (m *Machine) keyIsHeld(i int32) bool {
 		}
 	}
 	return false
-}
-
-// headOf returns the head of the queue that i stands in.
-func (m *Machine) headOf(i int32) int32 {
-	return m.queues.slots[m.queues.find(m.entries[i].key)].head
 }

@@ -7,7 +7,7 @@ func (m *Machine) advance(i int32) {
 		return // R6, R25
 	}
 	if e.has(keyed) {
-		if e.prev != none {
+		if !e.isHead() {
 			m.follow(i, e.prev)
 			return
 		}
@@ -80,7 +80,7 @@ func (m *Machine) workGated() {
 // workFull looks again at what waits in a stage whose window is full: R8's exception.
 func (m *Machine) workFull(p Part) {
 	for i := range m.entries {
-		if e := &m.entries[i]; e.state == idle && e.part == p && e.has(fetched) && e.prev != none {
+		if e := &m.entries[i]; e.state == idle && e.part == p && e.has(fetched) && !e.isHead() {
 			m.enqueue(int32(i))
 		}
 	}

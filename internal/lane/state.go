@@ -133,8 +133,8 @@ func (m *Machine) appendEntries(a *appender) {
 		a.id(e.id())
 		a.num(int64(e.key), e.offset, e.due, int64(e.hop), int64(e.attempt), int64(e.snoozes), int64(e.part), int64(e.state),
 			int64(e.flags&^(inWork|extended)), int64(e.arg), bit(slices.Contains(m.gated, i)))
-		if e.prev != none {
-			a.id(m.entries[e.prev].id())
+		if before := e.before(); e.has(keyed) && before != none {
+			a.id(m.entries[before].id())
 		}
 		x := m.ext(i)
 		fence := int64(0)

@@ -132,7 +132,7 @@ func (m *Machine) outlived() {
 func (m *Machine) workAll() {
 	m.workGated()
 	for i := range m.entries {
-		if m.entries[i].state == idle && m.entries[i].prev == none {
+		if m.entries[i].state == idle && m.entries[i].isHead() {
 			m.enqueue(int32(i))
 		}
 	}
