@@ -53,7 +53,7 @@ func (m *Machine) flushChunks() {
 	kept := m.marks.dirty[:0]
 	for _, n := range m.marks.dirty {
 		w := m.marks.chunks[n].write
-		if at := w.began + m.markPause(w); !w.inFlight && at > m.now {
+		if at := m.nextWrite(w); !w.inFlight && at > m.now {
 			m.timers.push(timer{at: at, what: makeRef(n|chunkBit, w.seq)})
 			kept = append(kept, n)
 			continue
@@ -66,13 +66,15 @@ func (m *Machine) flushChunks() {
 	m.marks.dirty = kept
 }
 
-// markPause returns how long after the beginning of a chunk's last write the next one may begin. Waiting for more bits saves
-// writes; where records stand behind those that wait for their bit, it costs the time of their keys.
-func (m *Machine) markPause(w *chunkWrite) int64 {
-	if m.phase != Running || 8*w.awaited >= len(w.waiting) {
+// nextWrite returns when the next write of a chunk may begin: once in every MarkPause, and all lanes of a process at the same
+// instants, so that their writes share requests. Waiting saves the broker work; where records stand behind those that wait for
+// their bit, it costs the time of their keys.
+func (m *Machine) nextWrite(w *chunkWrite) int64 {
+	pause := m.cfg.MarkPause
+	if pause == 0 || m.phase != Running || 8*w.awaited >= len(w.waiting) {
 		return 0
 	}
-	return m.cfg.MarkPause
+	return (w.began/pause + 1) * pause
 }
 
 // sendChunk issues the write of a chunk: all bits that are durable, and all that wait. The one after a failure carries what
