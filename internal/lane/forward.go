@@ -89,6 +89,9 @@ func (m *Machine) forwarded(i int32, offset int64) {
 		m.parts[e.part].unread.push(timer{at: e.due, what: makeRef(i, e.seq)})
 	}
 	m.forgetClaims(i)
+	if m.recheck(i) {
+		return // its key got a mark meanwhile: the new copy may have been read, and settled, by that (R3)
+	}
 	m.enqueue(i)
 	m.enqueue(e.next)
 }
