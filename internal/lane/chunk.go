@@ -106,6 +106,7 @@ func (m *Machine) chunkAcked(n int32, seq uint32) {
 	w.inFlight, w.fails = false, 0
 	c.bits.Or(&w.sent)
 	c.at = m.now
+	m.touchEntries(w.carried)
 	for _, i := range w.carried {
 		m.count.Done++
 		m.forgetClaims(i)

@@ -56,7 +56,7 @@ type entry struct {
 	offset  int64 // place: offset in part
 	origin  int64
 	due     int64
-	prev    int32 // in the queue of the key; in the free list: next is the next free one
+	prev    int32 // in the queue of the key: see queue.go
 	next    int32
 	seq     uint32
 	run     uint32
@@ -96,17 +96,12 @@ func (e *entry) tries() uint32    { return uint32(e.attempt) + uint32(e.snoozes)
 // isRunning says whether the entry is busy other than as a follower: R6, R12.
 func (e *entry) holdsKey() bool { return e.state > idle && e.state != following }
 
-// queueOf is a list of entries that are linked by their next.
-type queueOf struct{ head, tail int32 }
-
-// alloc returns a free entry. Records end about in the order in which they were read, so the one that was freed first comes
-// next: a lane then goes through its entries from one end to the other, which the processor's cache foresees.
+// alloc returns a free entry, the one that was freed last.
 func (m *Machine) alloc() int32 {
 	m.live++
-	if i := m.free.head; i != none {
-		if m.free.head = m.entries[i].next; m.free.head == none {
-			m.free.tail = none
-		}
+	if n := len(m.free) - 1; n >= 0 {
+		i := m.free[n]
+		m.free = m.free[:n]
 		return i
 	}
 	m.entries = append(m.entries, entry{})
@@ -133,13 +128,8 @@ func (m *Machine) release(i int32) {
 		m.replays--
 	}
 	m.payload[i] = nil
-	*e = entry{state: free, seq: e.seq + 1, next: none, flags: e.flags & inWork}
-	if m.free.tail == none {
-		m.free.head = i
-	} else {
-		m.entries[m.free.tail].next = i
-	}
-	m.free.tail = i
+	*e = entry{state: free, seq: e.seq + 1, flags: e.flags & inWork}
+	m.free = append(m.free, i)
 	m.live--
 }
 

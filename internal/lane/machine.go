@@ -54,7 +54,8 @@ type Machine struct {
 	payload []any         // parallel to entries
 	x       []dedupe.Hash // parallel to entries; only with user keys
 	more    map[int32]more
-	free    queueOf // of free entries, the one that was freed first at its head
+	free    []int32 // free entries: a stack
+	touched uint64  // see touch.go
 	live    int
 	busy    int // entries in a step
 	queues  queues
@@ -87,7 +88,7 @@ type Machine struct {
 // New returns a machine that waits for its scans.
 func New(cfg Config, inherited Inherited, now int64) *Machine {
 	m := &Machine{
-		cfg: cfg.withDefaults(), free: queueOf{none, none}, now: now, opened: now,
+		cfg: cfg.withDefaults(), now: now, opened: now,
 		topic: inherited.Topic, number: inherited.Lane.Tenure,
 		genOf: map[genKey]Gen{}, more: map[int32]more{},
 		xbusy: map[dedupe.Hash]int32{}, xwait: map[dedupe.Hash][]int32{},

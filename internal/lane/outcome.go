@@ -66,6 +66,7 @@ type Outcome struct {
 
 // ReturnedOK hands in handler calls that finished their work. It is the plain path: Returned with OK for each.
 func (m *Machine) ReturnedOK(refs []Ref) {
+	m.touchRefs(refs)
 	for _, r := range refs {
 		if i, ok := m.find(r); ok && m.entries[i].state == running {
 			m.done(i)

@@ -16,6 +16,7 @@ func (m *Machine) Fetched(p Part, copies []Copy, next int64) (admitted int) {
 			break
 		}
 		limit := max(t.Position()+room, copies[admitted].Offset+1)
+		m.touchCopies(copies[admitted:])
 		for ; admitted < len(copies) && copies[admitted].Offset < limit; admitted++ {
 			c := &copies[admitted]
 			m.parts[p].epochs.Note(c.Epoch, t.Position())

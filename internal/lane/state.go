@@ -23,6 +23,7 @@ func (m *Machine) Clone() *Machine {
 	}
 	c.entries = slices.Clone(m.entries)
 	c.payload = slices.Clone(m.payload)
+	c.free = slices.Clone(m.free)
 	c.x = slices.Clone(m.x)
 	c.more = maps.Clone(m.more)
 	c.queues.slots = slices.Clone(m.queues.slots)

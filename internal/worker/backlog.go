@@ -85,6 +85,7 @@ func (t *tenure) admitSome(p lane.Part, b *backlog) (admitted int) {
 	copies := t.copies[:0]
 	position := t.m.Position(p)
 	taken := 0
+	t.touch(records)
 	for _, rec := range records {
 		if rec.Offset < position {
 			t.restart(errTruncated) // fetched in order, so the log is another one
@@ -112,6 +113,19 @@ func (t *tenure) admitSome(p lane.Part, b *backlog) (admitted int) {
 	clear(copies)
 	b.drop(taken)
 	return taken
+}
+
+// touch reads something of every record before the records are worked on one by one. They were decoded a while ago, and waiting
+// for memory once for many of them is far cheaper than once for each.
+func (t *tenure) touch(records []*kgo.Record) {
+	var sum int64
+	for _, r := range records {
+		sum += r.Offset
+		if len(r.Key) > 0 {
+			sum += int64(r.Key[0])
+		}
+	}
+	t.touched = sum
 }
 
 // recordsOf returns how many of the records lie before an offset.

@@ -40,6 +40,7 @@ type tenure struct {
 	tasks        []dispatch.Task
 	out          int // calls that are out
 	maxOut       int
+	touched      int64 // see touch
 	evidence     map[int32]*evidence
 	now          time.Time
 	lastCommit   time.Time
