@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -83,17 +85,22 @@ func (c *committer) next() []snapshot {
 	return group
 }
 
-var errMemberChanged = errors.New("the member id has changed since the lane was assigned")
+var (
+	errMemberChanged = errors.New("the member id has changed since the lane was assigned")
+	errLaneOver      = errors.New("a lane of the commit has ended")
+)
 
 // send commits a group of lanes. Each gets one answer: all of its partitions were stored, or not (R22).
 func (c *committer) send(ctx context.Context, group []snapshot) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	member, _ := c.w.group.GroupMetadata()
+	member, generation := c.w.group.GroupMetadata()
+	var sentIn atomic.Int32
+	sentIn.Store(generation)
 	live := group[:0:0]
 	for _, s := range group {
 		if s.lane.member != member {
-			s.answer(errMemberChanged)
+			s.answer(generation, errMemberChanged)
 			continue
 		}
 		live = append(live, s)
@@ -107,8 +114,12 @@ func (c *committer) send(ctx context.Context, group []snapshot) {
 		s.addTo(offsets, metadata)
 	}
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		if req.MemberID != member {
+		sentIn.Store(req.Generation)
+		switch {
+		case req.MemberID != member:
 			return errMemberChanged // R23: under a new id it would succeed, and rewind the new owner
+		case slices.ContainsFunc(live, snapshot.isOver):
+			return errLaneOver // the client has held the commit back, and the lane may be somebody else's by now
 		}
 		for i := range req.Topics {
 			t := &req.Topics[i]
@@ -132,7 +143,7 @@ func (c *committer) send(ctx context.Context, group []snapshot) {
 		whole = errors.Join(context.Cause(ctx), errors.New("commit was not answered"))
 	}
 	for _, s := range live {
-		s.answer(errors.Join(whole, s.firstError(failed)))
+		s.answer(sentIn.Load(), errors.Join(whole, s.firstError(failed)))
 	}
 }
 
@@ -168,8 +179,20 @@ func (s snapshot) firstError(failed map[topicPartition]error) error {
 	return nil
 }
 
-func (s snapshot) answer(err error) {
-	s.lane.in.put(func(n *news) { n.commits = append(n.commits, answer{number: s.commit.Number, err: err}) })
+// isOver says whether the tenure has ended.
+func (s snapshot) isOver() bool {
+	select {
+	case <-s.lane.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s snapshot) answer(generation int32, err error) {
+	s.lane.in.put(func(n *news) {
+		n.commits = append(n.commits, answer{number: s.commit.Number, generation: generation, err: err})
+	})
 }
 
 // isLoss says whether a commit's error means that the lane is not ours any more (R23).
@@ -215,7 +238,7 @@ func (t *tenure) committed(answers []answer) {
 			t.noteCommitted(a.number)
 		case isLoss(a.err):
 			t.log.Warn("lane is lost", slog.Any("error", a.err))
-			t.again.Store(true) // if it is assigned again
+			t.w.refused(t, a.generation)
 			t.lost()
 		default:
 			t.log.Warn("commit was refused", slog.Any("error", a.err))

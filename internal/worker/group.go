@@ -19,6 +19,11 @@ type lanes struct {
 	view   map[topicPartition]*tenure // nil: assigned, and no tenure runs (yet)
 	closed bool
 	forced bool // a lane was given up without its last commit
+
+	// Of the last assignment. A lane is ours by an assignment, not by what the client believes between two of them: after a
+	// kick it rejoins under a new id, and a commit under that would rewind the owner of now (R23).
+	member     string
+	generation int32
 }
 
 func (l *lanes) init() { l.view = map[topicPartition]*tenure{} }
@@ -52,10 +57,11 @@ func (l *lanes) unclean() bool {
 // with nothing new: a lane that was lost by a commit's refusal may be ours again without being named (R23).
 func (w *Worker) assigned(_ context.Context, cl *kgo.Client, added map[string][]int32) {
 	<-w.ready
-	member, _ := cl.GroupMetadata()
+	member, generation := cl.GroupMetadata()
 	l := &w.lanes
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.member, l.generation = member, generation
 	for name, partitions := range added {
 		for _, p := range partitions {
 			key := topicPartition{name, p}
@@ -66,7 +72,7 @@ func (w *Worker) assigned(_ context.Context, cl *kgo.Client, added map[string][]
 		}
 	}
 	for key, t := range l.view {
-		if t != nil && t.member != member {
+		if t != nil && (t.member != member || t.refused) {
 			t.orders.set(func(o *orders) { o.lose = true })
 			t.again.Store(true)
 			continue
@@ -118,11 +124,22 @@ func (w *Worker) ended(key topicPartition, n *tenure) {
 	case <-w.ctx.Done():
 		return
 	}
-	member, _ := w.group.GroupMetadata()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if current, assigned := l.view[key]; assigned && current == nil {
-		w.begin(key, member)
+		w.begin(key, l.member)
+	}
+}
+
+// refused takes note that the commit of a tenure was refused as one of a member, or a generation, that is not the group's. The
+// lane is begun anew with the next assignment that leaves it here, or at once if that has come meanwhile.
+func (w *Worker) refused(t *tenure, generation int32) {
+	l := &w.lanes
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.refused = true
+	if l.member != t.member || l.generation > generation {
+		t.again.Store(true)
 	}
 }
 

@@ -36,8 +36,9 @@ type written struct {
 
 // answer is the answer to a commit.
 type answer struct {
-	number uint64
-	err    error
+	number     uint64
+	generation int32 // that it was sent in
+	err        error
 }
 
 // inbox collects the news of a lane from all goroutines. Nothing that puts something in ever blocks on the lane.

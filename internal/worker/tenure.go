@@ -29,6 +29,7 @@ type tenure struct {
 	status      atomic.Pointer[Status]
 	again       atomic.Bool // after the end the lane may still be ours: begin anew
 	clean       bool        // the last commit was acknowledged
+	refused     bool        // a commit was refused as not ours; guarded by the mutex of the lanes
 
 	// What follows belongs to the tenure's goroutine.
 	m            *lane.Machine
