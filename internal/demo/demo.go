@@ -81,7 +81,7 @@ func open(cfg Config) (*demo, error) {
 		cfg.Tiers = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}
 	}
 	d := &demo{cfg: cfg, print: printer{out: cfg.Out, json: cfg.JSON}}
-	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second)}
+	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second), kfake.AllowAutoTopicCreation()}
 	if cfg.Data != "" {
 		if err := os.MkdirAll(cfg.Data, 0o750); err != nil {
 			return nil, fmt.Errorf("data folder: %w", err)
@@ -116,6 +116,7 @@ func (d *demo) makeWorker() error {
 			Name: topicName, Retry: retrytopics.Policy{Tiers: d.cfg.Tiers},
 			Idempotency: processor.Idempotency{Key: key},
 		}},
+		ClientOptions:    []kgo.Opt{kgo.AllowAutoTopicCreation()}, // for what a handler produces
 		AutoCreateTopics: true, Session: processor.Session{Timeout: 6 * time.Second},
 		Shutdown: processor.Shutdown{Drain: 5 * time.Second},
 		Events:   d.print.event, Logger: d.cfg.Logger,
