@@ -89,8 +89,7 @@ func (w *world) inject(kind fault, rng *rand.Rand) {
 	case refuseCommits:
 		w.refuseCommits(rng)
 	case moveLeaders:
-		w.count(func(s *stats) { s.moves++ })
-		w.cluster.ShufflePartitionLeaders()
+		w.moveLeaders()
 	case moveCoordinator:
 		w.count(func(s *stats) { s.moves++ })
 		w.cluster.RehashCoordinators()
@@ -99,6 +98,14 @@ func (w *world) inject(kind fault, rng *rand.Rand) {
 	case forgetMember:
 		w.forget(rng)
 	}
+}
+
+func (w *world) moveLeaders() {
+	w.count(func(s *stats) { s.moves++ })
+	w.watch.mu.Lock()
+	w.watch.moves++
+	w.watch.mu.Unlock()
+	w.cluster.ShufflePartitionLeaders()
 }
 
 // crash kills a member; another process takes its place after a while.
@@ -212,16 +219,40 @@ func (w *world) kick(rng *rand.Rand) {
 	if info == nil || len(info.Members) == 0 {
 		return
 	}
-	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Group = groupName
-	k := kmsg.NewLeaveGroupRequestMember()
-	k.MemberID = info.Members[rng.IntN(len(info.Members))].MemberID
-	req.MemberID = k.MemberID
-	req.Members = append(req.Members, k)
 	w.count(func(s *stats) { s.kicks++ })
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	w.expel(context.Background(), info.Members[rng.IntN(len(info.Members))].MemberID)
+}
+
+func (w *world) expel(ctx context.Context, member string) {
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group, req.MemberID = groupName, member
+	k := kmsg.NewLeaveGroupRequestMember()
+	k.MemberID = member
+	req.Members = append(req.Members, k)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	_, _ = req.RequestWith(ctx, w.client)
+}
+
+// reap does what the embedded broker forgets at times: a member that died while the group was joining never expires there.
+func (w *world) reap(ctx context.Context) {
+	info := w.cluster.GroupInfo(groupName)
+	if info == nil {
+		return
+	}
+	w.mu.Lock()
+	gone := map[string]bool{}
+	for _, m := range w.members {
+		m.mu.Lock()
+		gone[m.name] = !m.deadAt.IsZero() && time.Since(m.deadAt) > sessionTimeout+rebalanceTimeout
+		m.mu.Unlock()
+	}
+	w.mu.Unlock()
+	for _, k := range info.Members {
+		if gone[k.ClientID] {
+			w.expel(ctx, k.MemberID)
+		}
+	}
 }
 
 // forget answers heartbeats or commits as if the member were unknown.

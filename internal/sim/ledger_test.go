@@ -116,6 +116,9 @@ func (l *ledger) kill(m *member) {
 	}
 }
 
+// isDeaf says whether the call ignored its context: it was given up while it ran on.
+func (c *call) isDeaf() bool { return c.rec.will == deaf && c.attempt+c.snoozes <= c.rec.times }
+
 var (
 	errNotYet = errors.New("not yet")
 	errNever  = errors.New("never")

@@ -130,7 +130,7 @@ func (v *verdicts) attempts(r *record) {
 				}
 			}
 		case retrytopics.ReasonUncertain:
-			v.want(r, d, v.w.cfg.topic.Idempotency.Mode == processor.ClaimFirst && (v.w.cfg.disturbed || v.called(r, (*call).ambiguous)))
+			v.want(r, d, v.w.cfg.topic.Idempotency.Mode == processor.ClaimFirst && (v.w.cfg.disturbed || v.doubtful(r.x)))
 		case retrytopics.ReasonCrash:
 			v.want(r, d, v.w.cfg.disturbed)
 		default:
@@ -145,7 +145,14 @@ func (v *verdicts) want(r *record, d seen, ok bool) {
 	}
 }
 
-func (v *verdicts) called(r *record, is func(*call) bool) bool { return slices.ContainsFunc(v.of[r], is) }
+// doubtful says whether a call of an idempotency key ended without saying whether the effect took place.
+func (v *verdicts) doubtful(x string) bool {
+	return slices.ContainsFunc(v.calls, func(c *call) bool { return c.rec.x == x && c.ambiguous() })
+}
+
+func (v *verdicts) called(r *record, is func(*call) bool) bool {
+	return slices.ContainsFunc(v.of[r], is)
+}
 
 func (c *call) ambiguous() bool {
 	switch c.ending {
@@ -175,7 +182,7 @@ func (v *verdicts) early(r *record) {
 			return false
 		})
 		// A call that is given up goes on without the handler: nobody sees when.
-		ok = ok || v.called(r, func(b *call) bool { return b.ending == abandoned || b.ending == timedOut })
+		ok = ok || v.called(r, func(b *call) bool { return b.isDeaf() || b.ending == timedOut })
 		if !ok {
 			v.badly("L5", "%s, attempt %d, started too early at %s: %s", v.name(r), c.attempt, v.w.clock(c.start), v.story(r))
 		}
@@ -275,6 +282,9 @@ func (v *verdicts) overtaken(q, r *record, c *call) {
 		if !e.start.After(c.start) || e.fence < c.fence {
 			continue
 		}
+		if e.fence > c.fence && v.w.cfg.topic.Idempotency.Mode == processor.DedupeOff {
+			continue // without marks a crash repeats both, in their order
+		}
 		if e.fence == c.fence || !v.w.watch.lastCommit(c.rec.partition, c.fence).Before(c.start) {
 			v.badly("L3", "%s ran at %s, after %s at %s: %s || %s", v.name(q), v.w.clock(e.start), v.name(r), v.w.clock(c.start), v.story(q), v.story(r))
 		}
@@ -324,7 +334,7 @@ func (v *verdicts) overlaps() {
 // together says whether two overlapping calls are a fault: those of one process always are, but for an abandoned call; those of
 // two only if the older owner had not lost its lane.
 func (v *verdicts) together(a, b *call) bool {
-	if a.ending == abandoned || b.ending == abandoned || a.rec.partition != b.rec.partition {
+	if a.isDeaf() || b.isDeaf() || a.rec.partition != b.rec.partition {
 		return false
 	}
 	if a.member == b.member && a.fence == b.fence {

@@ -44,15 +44,33 @@ func (w *world) owed() string {
 			}
 			c, ok := info.Commits[topic][p]
 			if !ok || c.Offset < part.HighWatermark {
-				return fmt.Sprintf("%s/%d is committed at %d of %d", topic, p, c.Offset, part.HighWatermark)
+				return fmt.Sprintf("%s/%d is committed at %d of %d, %s", topic, p, c.Offset, part.HighWatermark, w.at(topic, p, c.Offset))
 			}
 		}
 	}
 	return ""
 }
 
+// at says what record lies at an offset.
+func (w *world) at(topic string, partition int32, offset int64) string {
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	for _, s := range w.watch.logs[logPlace{topic, partition}] {
+		if s.Offset == offset {
+			return fmt.Sprintf("%s key %s, %s attempt %d due %s", s.env.Origin, s.Key, s.env.Reason, s.env.Attempt, w.clock(s.env.Due))
+		}
+	}
+	return "nothing"
+}
+
 func (w *world) lanes() string {
 	var b strings.Builder
+	if info := w.cluster.GroupInfo(groupName); info != nil {
+		fmt.Fprintf(&b, "\n    group is %s in generation %d", info.State, info.Epoch)
+		for _, m := range info.Members {
+			fmt.Fprintf(&b, "\n    %s has %v", m.ClientID, m.Assignment)
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.live {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"testing"
@@ -48,6 +49,7 @@ func seeds(t *testing.T) (first, n uint64) {
 // TestSimulation runs worlds by seed. See the package's documentation for how to run one, or many.
 func TestSimulation(t *testing.T) {
 	first, n := seeds(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // worlds are small and many
 	var mu sync.Mutex
 	var total stats
 	next := first

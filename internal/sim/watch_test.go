@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/laneway-go/laneway/dedupe"
 	"github.com/laneway-go/laneway/internal/offsets"
@@ -47,17 +48,20 @@ type watcher struct {
 
 	mu      sync.Mutex
 	logs    map[logPlace][]seen
+	epochs  map[logPlace]int32 // leader epoch of the newest record
 	commits map[logPlace][]committed
+	moves   int // of leaders
 	shrunk  []string
 }
 
 func (v *watcher) start(w *world) error {
 	v.w = w
+	v.epochs = map[logPlace]int32{}
 	v.logs, v.commits = map[logPlace][]seen{}, map[logPlace][]committed{}
 	var err error
 	v.cl, err = kgo.NewClient(
 		kgo.SeedBrokers(w.cluster.ListenAddrs()...), kgo.Dialer(w.vn.DialContext), kgo.DisableClientMetrics(),
-		kgo.ConsumeRegex(), kgo.ConsumeTopics(`^orders\..*`), kgo.MetadataMinAge(100*time.Millisecond), kgo.MetadataMaxAge(2*time.Second),
+		kgo.ConsumeRegex(), kgo.ConsumeTopics(`^orders`), kgo.MetadataMinAge(100*time.Millisecond), kgo.MetadataMaxAge(2*time.Second),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 	)
 	if err != nil {
@@ -89,6 +93,7 @@ func (v *watcher) read(ctx context.Context) {
 			s.env, _, s.bad = retrytopics.ParseEnvelope(r.Headers)
 			at := logPlace{r.Topic, r.Partition}
 			v.logs[at] = append(v.logs[at], s)
+			v.epochs[at] = r.LeaderEpoch
 		})
 		v.mu.Unlock()
 		if n == 0 {
@@ -101,6 +106,7 @@ func (v *watcher) read(ctx context.Context) {
 func (v *watcher) sample(ctx context.Context) {
 	for ctx.Err() == nil {
 		v.look()
+		v.w.reap(ctx)
 		pause(500*time.Millisecond, ctx.Done())
 	}
 }
@@ -142,20 +148,19 @@ func (v *watcher) note(at logPlace, c kfake.GroupCommit) {
 	v.commits[at] = append(past, now)
 }
 
+// shrink returns an offset that was known as settled before and is not now.
 func shrink(before, now committed) (offset int64, shrinks bool) {
-	if now.offset < before.offset {
-		for off := now.offset; off < before.offset; off++ {
-			if !now.settled.Contains(off) {
-				return off, true
-			}
-		}
-	}
-	for off := max(before.offset, now.offset); off < before.settled.Upto; off++ {
-		if before.settled.Contains(off) && !now.settled.Contains(off) {
+	for off := now.offset; off < before.offset; off++ {
+		if !now.settled.Contains(off) {
 			return off, true
 		}
 	}
-	return 0, false
+	before.settled.Each(func(off int64) {
+		if off >= now.offset && !now.settled.Contains(off) {
+			offset, shrinks = off, true
+		}
+	})
+	return offset, shrinks
 }
 
 // ownedUntil returns a time at which an older tenure than the given one still owned the partition: it committed then. What was
@@ -213,4 +218,29 @@ func (v *watcher) copies(each func(role retrytopics.Role, s seen)) {
 // clock returns a time as it is since the world began.
 func (w *world) clock(t time.Time) string {
 	return fmt.Sprintf("%.3fs", t.Sub(w.cfg.start).Seconds())
+}
+
+// epochEnd answers in the broker's place what it gets wrong: after an election that no record has followed yet, it does not
+// know the epoch before it. A real one notes each epoch when its leader begins. It is called on the cluster's goroutine.
+func (v *watcher) epochEnd(r kmsg.Request) (kmsg.Response, error, bool) {
+	v.w.cluster.KeepControl()
+	req := r.(*kmsg.OffsetForLeaderEpochRequest)
+	resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, t := range req.Topics {
+		rt := kmsg.NewOffsetForLeaderEpochResponseTopic()
+		rt.Topic = t.Topic
+		for _, p := range t.Partitions {
+			newest, ok := v.epochs[logPlace{t.Topic, p.Partition}]
+			if !ok || p.LeaderEpoch < newest || v.moves == 0 {
+				return nil, nil, false
+			}
+			rp := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+			rp.Partition, rp.LeaderEpoch, rp.EndOffset = p.Partition, p.LeaderEpoch, int64(1)<<40
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp, nil, true
 }

@@ -30,7 +30,8 @@ const (
 	callGrace   = time.Second
 	drainTime   = 3 * time.Second
 
-	sessionTimeout = 6 * time.Second
+	sessionTimeout   = 6 * time.Second
+	rebalanceTimeout = 4 * time.Second
 )
 
 // setup describes a world.
@@ -120,6 +121,7 @@ func newWorld(seed uint64, cfg setup) (*world, error) {
 		}
 		return nil, nil, false
 	})
+	w.cluster.ControlKey(int16(kmsg.OffsetForLeaderEpoch), w.watch.epochEnd)
 	if w.names, err = retrytopics.NewNames("", sourceTopic, groupName); err != nil {
 		return nil, err
 	}
@@ -131,6 +133,7 @@ func newWorld(seed uint64, cfg setup) (*world, error) {
 		return nil, err
 	}
 	w.admin = kadm.NewClient(w.client)
+	w.watch.w = w
 	w.cfg.start = time.Now()
 	return w, w.watch.start(w)
 }
@@ -224,7 +227,7 @@ func (w *world) spawn(change ...func(*processor.Config)) (*member, error) {
 	}
 	cfg := processor.Config{
 		Brokers: w.cluster.ListenAddrs(), Group: groupName, Topics: []processor.Topic{w.cfg.topic}, AutoCreateTopics: true,
-		Session:  processor.Session{Timeout: sessionTimeout, Heartbeat: time.Second, Rebalance: 4 * time.Second},
+		Session:  processor.Session{Timeout: sessionTimeout, Heartbeat: time.Second, Rebalance: rebalanceTimeout},
 		Shutdown: processor.Shutdown{Drain: drainTime}, CommitInterval: 500 * time.Millisecond,
 		ClientOptions: []kgo.Opt{kgo.Dialer(m.host.dial), kgo.ClientID(m.name)},
 		Logger:        logger(m.name),
