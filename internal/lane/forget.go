@@ -84,7 +84,5 @@ func (k *marks) forgetChunk(id ChunkID) {
 	delete(k.chunkOf, id)
 	k.chunks[n] = chunk{id: ChunkID{Index: -1}}
 	k.free = append(k.free, n)
-	if k.last == n {
-		k.last = none
-	}
+	k.last, k.lastSet = none, none
 }

@@ -7,7 +7,8 @@ type marks struct {
 	mode    Mode
 	chunks  []chunk
 	chunkOf map[ChunkID]int32
-	last    int32   // the chunk that was asked for last
+	last    int32   // the chunk that was asked for last, of records that are read
+	lastSet int32   // the same of records that are done, which lie some chunks behind
 	dirty   []int32 // chunks with waiting bits, in the order in which they got them
 	spare   []*chunkWrite
 	free    []int32 // chunks that were forgotten
@@ -28,7 +29,7 @@ type doneKey struct {
 func (k *marks) init(cfg Config) {
 	k.mode = cfg.Mode
 	k.chunkOf = map[ChunkID]int32{}
-	k.last = none
+	k.last, k.lastSet = none, none
 	k.runs, k.own, k.dead, k.later = map[doneKey]int64{}, map[ID]struct{}{}, map[ID]Reason{}, map[doneKey]uint32{}
 	k.claims = map[dedupe.Hash][]claim{}
 	if cfg.UserKeys && cfg.Mode != Off {
@@ -93,8 +94,13 @@ func (k *marks) findChunk(id ChunkID) int32 {
 	return n
 }
 
+// chunkFor returns the chunk of an id, a new one if there is none.
 func (k *marks) chunkFor(id ChunkID) int32 {
-	if n := k.findChunk(id); n != none {
+	if k.lastSet != none && k.chunks[k.lastSet].id == id {
+		return k.lastSet
+	}
+	if n, ok := k.chunkOf[id]; ok {
+		k.lastSet = n
 		return n
 	}
 	n := int32(len(k.chunks))
@@ -105,7 +111,7 @@ func (k *marks) chunkFor(id ChunkID) int32 {
 		k.chunks = append(k.chunks, chunk{id: id})
 	}
 	k.chunkOf[id] = n
-	k.last = n
+	k.lastSet = n
 	return n
 }
 
