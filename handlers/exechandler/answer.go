@@ -41,7 +41,7 @@ type output struct {
 }
 
 // decodeAnswer reads a line, without its newline, that should answer the request of the given id. Unknown fields are errors:
-// a "permenant" that nobody reads would be retried for days. It never panics, whatever the line; the error says what is wrong.
+// a misspelled "permanent" would be retried for days. It never panics, whatever the line; the error says what is wrong.
 func decodeAnswer(line []byte, id uint64) (*answer, error) {
 	if !utf8.Valid(line) {
 		return nil, errors.New("the answer is not UTF-8: " + quote(line))
@@ -67,7 +67,7 @@ func strictUnmarshal(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return err
+		return fmt.Errorf("read the JSON: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more than one value on the line")

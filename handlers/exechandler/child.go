@@ -40,6 +40,7 @@ type outLine struct {
 
 // startChild starts a process. It outlives ctx.
 func startChild(ctx context.Context, cfg Config) (*child, error) {
+	//nolint:gosec // to run the command that the user configured is the purpose
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), cfg.Command[0], cfg.Command[1:]...)
 	cmd.Dir = cfg.Dir
 	cmd.Env = append(os.Environ(), cfg.Env...)
@@ -65,7 +66,7 @@ func startChild(ctx context.Context, cfg Config) (*child, error) {
 		dead:    make(chan struct{}),
 		gone:    make(chan struct{}),
 	}
-	logger.Info("handler process started", slog.String("command", cfg.Command[0]))
+	logger.InfoContext(ctx, "handler process started", slog.String("command", cfg.Command[0]))
 	go c.supervise(ours[1], ours[2], cfg.MaxAnswer)
 	return c, nil
 }
@@ -78,7 +79,7 @@ func pipes() (ours, theirs [3]*os.File, err error) {
 		if err != nil {
 			closeAll(ours[:])
 			closeAll(theirs[:])
-			return ours, theirs, err
+			return ours, theirs, fmt.Errorf("make a pipe: %w", err)
 		}
 		ours[i], theirs[i] = r, w
 	}
@@ -163,7 +164,7 @@ func (c *child) usable() bool {
 }
 
 // ask writes the request and waits for the line that answers it. After an error the process is of no more use; [child.kill]
-// and [child.autopsy] are what is left to do. sent tells whether the process may have got the request.
+// is what is left to do, and then the error can be completed. sent tells whether the process may have got the request.
 func (c *child) ask(ctx context.Context, request []byte) (text []byte, sent bool, err error) {
 	interrupt := context.AfterFunc(ctx, func() { _ = c.stdin.Close() })
 	n, err := c.stdin.Write(request)
@@ -189,20 +190,6 @@ func (c *child) ask(ctx context.Context, request []byte) (text []byte, sent bool
 	default:
 		return nil, sent, none
 	}
-}
-
-// autopsy completes an error of ask, or of its answer's decoding, when the process is gone.
-func (c *child) autopsy(err error) error {
-	pid, stderr := c.cmd.Process.Pid, c.stderr.String()
-	switch e := err.(type) {
-	case *HangError:
-		e.Pid, e.Stderr = pid, stderr
-	case *ExitError:
-		e.Pid, e.Stderr, e.State = pid, stderr, c.cmd.ProcessState
-	case *ProtocolError:
-		e.Pid, e.Stderr = pid, stderr
-	}
-	return err
 }
 
 // close lets the process finish: its input ends, and it has the grace to follow. Then it is killed. close returns when the

@@ -72,6 +72,20 @@ func (e *HangError) Error() string {
 // Unwrap returns the cause of the context's end.
 func (e *HangError) Unwrap() error { return e.Cause }
 
+// failure is an error that can be completed when its process is gone.
+type failure interface {
+	error
+	autopsy(c *child)
+}
+
+func (e *ExitError) autopsy(c *child) {
+	e.Pid, e.Stderr, e.State = c.cmd.Process.Pid, c.stderr.String(), c.cmd.ProcessState
+}
+
+func (e *ProtocolError) autopsy(c *child) { e.Pid, e.Stderr = c.cmd.Process.Pid, c.stderr.String() }
+
+func (e *HangError) autopsy(c *child) { e.Pid, e.Stderr = c.cmd.Process.Pid, c.stderr.String() }
+
 // maxLastWords is how much of the standard error a message repeats: an error message in a dead letter has 1 KiB in all.
 const maxLastWords = 512
 

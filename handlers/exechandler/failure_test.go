@@ -47,7 +47,7 @@ func TestAProcessThatBreaksTheProtocolIsKilledAndReplaced(t *testing.T) {
 		{"no object", "raw [1]", "not the JSON object that is wanted"},
 		{"no id", `raw {"ok":true}`, "no id"},
 		{"wrong id", `raw {"id":77,"ok":true}`, "has id 77, the request has 2"},
-		{"unknown field", `answer "ok":true,"permenant":true`, "permenant"},
+		{"unknown field", `answer "ok":true,"perm":true`, "unknown field"},
 		{"too long", "long 5000", "longer than 4096 bytes"},
 		{"no outcome", `answer "ok":false`, "exactly one of"},
 	} {
@@ -178,7 +178,7 @@ func TestAProcessThatClosesItsInputIsFoundOut(t *testing.T) {
 // witness is a connection that a grandchild keeps for as long as it lives.
 func witness(t *testing.T) (addr string, alive <-chan net.Conn) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package exechandler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ type Handler struct {
 	calls sync.WaitGroup
 	mu    struct {
 		sync.Mutex
+
 		closed bool
 	}
 }
@@ -87,7 +89,9 @@ func (h *Handler) converse(ctx context.Context, s *slot, id uint64, request []by
 		return a, nil
 	}
 	c.kill()
-	err = c.autopsy(err)
+	if f, ok := errors.AsType[failure](err); ok {
+		f.autopsy(c)
+	}
 	h.slots.discard(s)
 	if sent {
 		err = retrytopics.Uncertain(err)

@@ -48,7 +48,10 @@ func TestARequestTellsAllAboutTheRecord(t *testing.T) {
 	r := newRig(t, nil)
 	m := message("echo <&> \u2028")
 	m.Headers = []processor.Header{
-		{Key: "a", Value: []byte("1")}, {Key: "a", Value: nil}, {Key: "", Value: []byte{}}, {Key: "b", Value: []byte{0xff, 0}},
+		{Key: "a", Value: []byte("1")},
+		{Key: "a", Value: nil},
+		{Key: "", Value: []byte{}},
+		{Key: "b", Value: []byte{0xff, 0}},
 		{Key: "traceparent", Value: []byte("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")},
 		{Key: "tracestate", Value: []byte("x=y")},
 	}

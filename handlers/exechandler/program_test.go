@@ -2,6 +2,7 @@ package exechandler
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -119,13 +120,13 @@ func number(s string) int {
 // spawn starts a process that holds all three pipes, and returns when it has told the address that it lives.
 func spawn(arg string) {
 	where, addr, _ := strings.Cut(arg, " ")
-	cmd := exec.Command(os.Args[0], addr)
+	cmd := exec.CommandContext(context.Background(), os.Args[0], addr)
 	cmd.Env = append(os.Environ(), programVar+"=grandchild")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if where == "outside" {
 		leaveGroup(cmd)
 	}
-	ready, err := net.Listen("tcp", "127.0.0.1:0")
+	ready, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
@@ -141,11 +142,12 @@ func spawn(arg string) {
 // grandchild keeps a connection to the test open for as long as it lives, or until the test closes it.
 func grandchild() {
 	signal.Ignore(syscall.SIGTERM)
-	test, err := net.Dial("tcp", os.Args[1])
+	dialer := new(net.Dialer)
+	test, err := dialer.DialContext(context.Background(), "tcp", os.Args[1])
 	if err != nil {
 		panic(err)
 	}
-	if _, err := net.Dial("tcp", os.Args[2]); err != nil {
+	if _, err := dialer.DialContext(context.Background(), "tcp", os.Args[2]); err != nil {
 		panic(err)
 	}
 	_, _ = test.Read(make([]byte, 1))

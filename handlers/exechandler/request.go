@@ -111,9 +111,9 @@ type binaryOctets struct {
 func (o octets) MarshalJSON() ([]byte, error) {
 	text, binary := textOrBinary(o)
 	if binary != nil {
-		return json.Marshal(binaryOctets{binary})
+		return json.Marshal(binaryOctets{binary}) //nolint:wrapcheck // package json says whose method failed
 	}
-	return json.Marshal(text)
+	return json.Marshal(text) //nolint:wrapcheck // as above
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -130,7 +130,7 @@ func (o *octets) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var s *string
-	if err := json.Unmarshal(data, &s); err != nil {
+	if err := strictUnmarshal(data, &s); err != nil {
 		return err
 	}
 	*o = nil

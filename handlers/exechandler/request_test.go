@@ -41,7 +41,7 @@ func TestEveryByteOfARecordReachesTheProgram(t *testing.T) {
 		if bytes.Count(line, []byte("\n")) != 1 || !bytes.HasPrefix(line, []byte(`{"id":7,`)) {
 			t.Fatalf("request %q, want one line that begins with its id", line)
 		}
-		if strings.ContainsAny(string(line), "\r\u2028\u2029") {
+		if bytes.ContainsAny(line, "\r\u2028\u2029") {
 			t.Fatalf("request %q has a character that some readers take for the end of a line", line)
 		}
 		var got seen

@@ -16,6 +16,7 @@ type slots struct {
 
 	mu struct {
 		sync.Mutex
+
 		closed bool
 		living map[*child]struct{}
 	}

@@ -43,7 +43,7 @@ func serve(t *testing.T, endpoint http.HandlerFunc, change func(*Config)) *Handl
 // serveTCP starts an endpoint that talks for itself. talk gets each connection with the number of those before it.
 func serveTCP(t *testing.T, talk func(n int, conn net.Conn)) *Handler {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestTheErrorSaysWhatTheAnswerSays(t *testing.T) {
 }
 
 func TestNobodyListeningIsRetryableForCertain(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,13 +235,18 @@ func TestAHugeAnswerIsNotReadToItsEnd(t *testing.T) {
 }
 
 func TestAnAnswerIsWaitedForUntilTheTimeoutOnly(t *testing.T) {
+	var arrived atomic.Bool
 	release := make(chan struct{})
-	h := serve(t, func(http.ResponseWriter, *http.Request) { <-release }, func(c *Config) { c.Timeout = 20 * time.Millisecond })
+	h := serve(t, func(http.ResponseWriter, *http.Request) { arrived.Store(true); <-release }, func(c *Config) {
+		c.Timeout = 50 * time.Millisecond
+	})
 	defer close(release)
 	err := h.Handle(t.Context(), message("v"))
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer in time") ||
-		verdict(err) != retrytopics.VerdictUncertain {
-		t.Errorf("Handle = %v, want an uncertain timeout", err)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer in time") {
+		t.Errorf("Handle = %v, want a timeout", err)
+	}
+	if arrived.Load() && verdict(err) != retrytopics.VerdictUncertain { // a slow machine may not get as far
+		t.Errorf("Handle = %v, want it uncertain", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package httphandler
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,18 +49,19 @@ func always(more http.Header) http.Header {
 		"Laneway-Fence":   {"17"},
 		"Laneway-Key":     {"k%201"},
 	}
-	for name, values := range more {
-		h[name] = values
-	}
+	maps.Copy(h, more)
 	return h
 }
 
 func TestTheValueIsPostedAndOnlyListedHeadersGoAlong(t *testing.T) {
 	m := message("\x00\xff binary")
 	m.Headers = []processor.Header{
-		{Key: "tenant", Value: []byte("a")}, {Key: "Tenant", Value: []byte("b")}, {Key: "secret", Value: []byte("s")},
+		{Key: "tenant", Value: []byte("a")},
+		{Key: "Tenant", Value: []byte("b")},
+		{Key: "secret", Value: []byte("s")},
 		{Key: "ce_id", Value: []byte("no event: there is no ce_specversion")},
-		{Key: "laneway-origin", Value: []byte("forged")}, {Key: "idempotency-key", Value: []byte("forged")},
+		{Key: "laneway-origin", Value: []byte("forged")},
+		{Key: "idempotency-key", Value: []byte("forged")},
 	}
 	header, body := posted(t, m, func(c *Config) {
 		c.ForwardHeaders = []string{"TENANT"}
@@ -89,9 +91,12 @@ func TestATombstoneDiffersFromAnEmptyValue(t *testing.T) {
 func TestACloudEventInKafkasBinaryModeBecomesOneInHTTPs(t *testing.T) {
 	m := message(`{"amount":1}`)
 	m.Headers = []processor.Header{
-		{Key: "ce_specversion", Value: []byte("1.0")}, {Key: "ce_id", Value: []byte("A234")},
-		{Key: "ce_source", Value: []byte("/shop/é \"50%\"\n")}, {Key: "ce_type", Value: []byte("order.placed")},
-		{Key: "ce_partitionkey", Value: []byte("k")}, {Key: "ce_bad name", Value: []byte("left out")},
+		{Key: "ce_specversion", Value: []byte("1.0")},
+		{Key: "ce_id", Value: []byte("A234")},
+		{Key: "ce_source", Value: []byte("/shop/é \"50%\"\n")},
+		{Key: "ce_type", Value: []byte("order.placed")},
+		{Key: "ce_partitionkey", Value: []byte("k")},
+		{Key: "ce_bad name", Value: []byte("left out")},
 		{Key: "content-type", Value: []byte("application/json; charset=utf-8")},
 	}
 	header, _ := posted(t, m, nil)
