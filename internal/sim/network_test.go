@@ -19,15 +19,16 @@ import (
 type host struct {
 	vn *kfake.VirtualNetwork
 
-	mu    sync.Mutex
-	rng   *rand.Rand
-	conns map[*conn]struct{}
-	down  bool // no connection is made, none exists
-	loss  float64
-	late  time.Duration // an answer takes up to so much longer
-	slow  time.Duration // a request is on its way for up to so long, whatever happens to the host meanwhile
-	keys  map[int16]bool
-	hits  struct{ lost, late, slow int }
+	mu       sync.Mutex
+	rng      *rand.Rand
+	conns    map[*conn]struct{}
+	down     bool // no connection is made, none exists
+	loss     float64
+	late     time.Duration // an answer takes up to so much longer
+	slow     time.Duration // a request is on its way for up to so long, whatever happens to the host meanwhile
+	keys     map[int16]bool
+	hits     struct{ lost, late, slow int }
+	onCommit func(request []byte) // is told of every commit
 	// onWrite is told of every request before it is sent; it may hold the request back by waiting. Scenarios use it.
 	onWrite func(key int16, request []byte)
 	onRead  func(key int16) // before an answer is delivered
@@ -138,6 +139,9 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	if f := c.host.writeHook(); f != nil {
 		f(key, b)
+	}
+	if key == keyCommit && c.host.onCommit != nil {
+		c.host.onCommit(b)
 	}
 	lose, late, slow := c.host.fate(key)
 	c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -50,13 +51,19 @@ type watcher struct {
 	logs    map[logPlace][]seen
 	epochs  map[logPlace]int32 // leader epoch of the newest record
 	commits map[logPlace][]committed
+	owners  map[tenureID]string
 	moves   int // of leaders
 	shrunk  []string
 }
 
+type tenureID struct {
+	partition int32
+	number    int64
+}
+
 func (v *watcher) start(w *world) error {
 	v.w = w
-	v.epochs = map[logPlace]int32{}
+	v.epochs, v.owners = map[logPlace]int32{}, map[tenureID]string{}
 	v.logs, v.commits = map[logPlace][]seen{}, map[logPlace][]committed{}
 	var err error
 	v.cl, err = kgo.NewClient(
@@ -163,17 +170,45 @@ func shrink(before, now committed) (offset int64, shrinks bool) {
 	return offset, shrinks
 }
 
-// ownedUntil returns a time at which an older tenure than the given one still owned the partition: it committed then. What was
-// in the log before, the tenure has scanned.
+// ownedUntil returns a time at which another process than the owner of a tenure still owned the partition before it: it
+// committed then. What was in the log by that time, the tenure has scanned. One process may have several numbers in a row.
 func (v *watcher) ownedUntil(partition int32, fence int64) (at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	owner := v.owners[tenureID{partition, fence}]
 	for _, c := range v.commits[logPlace{sourceTopic, partition}] {
-		if c.tenure > 0 && c.tenure < fence && c.at.After(at) {
+		if c.tenure > 0 && c.tenure < fence && v.owners[tenureID{partition, c.tenure}] != owner && c.at.After(at) {
 			at = c.at
 		}
 	}
 	return at
+}
+
+// sent notes whose tenure a commit shows.
+func (v *watcher) sent(process string, request []byte) {
+	r := kbin.Reader{Src: request[6:]}
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.SetVersion(r.Int16())
+	r.Int32()
+	r.NullableString()
+	if req.IsFlexible() {
+		kmsg.SkipTags(&r)
+	}
+	if req.ReadFrom(r.Src) != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			if p.Metadata == nil {
+				continue
+			}
+			if m, err := offsets.Decode(*p.Metadata, p.Offset); err == nil && m.Lane != nil {
+				v.owners[tenureID{p.Partition, m.Lane.Tenure}] = process
+			}
+		}
+	}
 }
 
 // lastCommit returns when a tenure was last seen to commit.

@@ -225,6 +225,7 @@ func (w *world) spawn(change ...func(*processor.Config)) (*member, error) {
 	m := &member{
 		world: w, name: fmt.Sprint("m", n), host: newHost(w.vn, w.seed<<8|uint64(n)), killed: make(chan struct{}), ended: make(chan struct{}),
 	}
+	m.host.onCommit = func(b []byte) { w.watch.sent(m.name, b) }
 	cfg := processor.Config{
 		Brokers: w.cluster.ListenAddrs(), Group: groupName, Topics: []processor.Topic{w.cfg.topic}, AutoCreateTopics: true,
 		Session:  processor.Session{Timeout: sessionTimeout, Heartbeat: time.Second, Rebalance: rebalanceTimeout},
