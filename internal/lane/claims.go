@@ -40,11 +40,20 @@ func (m *Machine) entryX(i int32) dedupe.Hash {
 // one origin do.
 func (m *Machine) sharesX() bool { return m.cfg.UserKeys || m.replays > 0 }
 
-// takeX notes that an entry becomes busy (R12). A follower does not count.
+// takeX notes that an entry becomes busy (R12). A follower does not count, nor does one that is only passed on, or buried,
+// while another one of its idempotency key runs: the key stays that one's until its step ends.
 func (m *Machine) takeX(i int32, s state) {
-	if s != following && m.sharesX() {
-		m.xbusy[m.entryX(i)] = i
+	if s == following || !m.sharesX() {
+		return
 	}
+	if x := m.entryX(i); m.isFreeX(x) {
+		m.xbusy[x] = i
+	}
+}
+
+func (m *Machine) isFreeX(x dedupe.Hash) bool {
+	_, taken := m.xbusy[x]
+	return !taken
 }
 
 // freeX notes that an entry is busy no more; whoever waited for its idempotency key is looked at again.
