@@ -11,6 +11,9 @@ const maxErrorClass = 128
 // errorClass returns the Go type of the first error in the tree whose type says something about the failure.
 func errorClass(err error) string {
 	for {
+		if named, ok := err.(interface{ ErrorClass() string }); ok && named.ErrorClass() != "" {
+			return Text(named.ErrorClass(), maxErrorClass)
+		}
 		inner := lookThrough(err)
 		if inner == nil {
 			return Cut(fmt.Sprintf("%T", err), maxErrorClass)

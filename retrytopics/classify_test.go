@@ -201,3 +201,17 @@ func TestVerdictsHaveNames(t *testing.T) {
 		seen[v.String()] = true
 	}
 }
+
+type namedError struct{ name string }
+
+func (e namedError) Error() string      { return "failed" }
+func (e namedError) ErrorClass() string { return e.name }
+
+func TestClassOfAnErrorThatNamesItself(t *testing.T) {
+	for name, want := range map[string]string{"bad_order": "bad_order", "": "retrytopics_test.namedError"} {
+		d := rt.Classify(fmt.Errorf("book it: %w", namedError{name}), nil)
+		if d.Class != want {
+			t.Errorf("class of %q: %q, want %q", name, d.Class, want)
+		}
+	}
+}
