@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,8 +42,7 @@ func newCheck(env *environment) *cobra.Command {
 
 func (c *check) run() error {
 	if c.schema {
-		_, err := c.env.stdout.Write(config.Schema())
-		return err
+		return write(c.env.stdout, string(config.Schema()))
 	}
 	cfg, err := c.env.loadConfig()
 	broken, ok := errors.AsType[*config.Error](err)
@@ -72,8 +72,7 @@ func (c *check) print(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.env.stdout.Write(text)
-	return err
+	return write(c.env.stdout, string(text))
 }
 
 // finding is one line of the report.
@@ -97,13 +96,10 @@ func findings(problems, warnings []config.Problem) []finding {
 	var all []finding
 	add := func(severity string, list []config.Problem) {
 		for _, p := range list {
-			message := p.Message
-			if p.Path != "" {
-				message = p.Path + ": " + message
-			}
+			at := p.At.String()
 			all = append(all, finding{
 				Severity: severity, Source: p.At.Source, Line: p.At.Line, Column: p.At.Column, Path: p.Path, Message: p.Message,
-				text: fmt.Sprintf("%s: %s: %s", p.At, severity, message),
+				text: at + ": " + severity + strings.TrimPrefix(p.String(), at),
 			})
 		}
 	}
@@ -125,12 +121,11 @@ func writeFindings(w io.Writer, file string, all []finding) error {
 		if f.Severity == severityError {
 			errorCount++
 		}
-		if _, err := fmt.Fprintln(w, f.text); err != nil {
-			return fmt.Errorf("print result: %w", err)
+		if err := write(w, f.text+"\n"); err != nil {
+			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %s\n", file, count(errorCount, "problem"), count(len(all)-errorCount, "warning"))
-	return err
+	return write(w, fmt.Sprintf("%s: %s, %s\n", file, count(errorCount, "problem"), count(len(all)-errorCount, "warning")))
 }
 
 func count(n int, what string) string {

@@ -41,7 +41,7 @@ func newRoot(env *environment) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&env.file, "config", "c", "", "configuration file, - for standard input (default: $"+config.FileVariable+", or "+defaultFile+")")
 	flags.StringArrayVarP(&env.overrides, "override", "X", nil, "set one setting by its path, such as -X topics.orders.concurrency=8; may be repeated")
-	root.AddCommand(newRun(env), newDemo(env), newCheck(env), newTopics(env), newVersion(env))
+	root.AddCommand(newRun(env), newDemo(env), newBench(env), newCheck(env), newTopics(env), newVersion(env))
 	env.markStart(root)
 	return root
 }
@@ -73,18 +73,15 @@ func group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 // configuration holds what could be read.
 func (env *environment) loadConfig() (*config.Config, error) {
 	name := env.configFile()
-	data, err := env.readConfig(name)
+	read := func() ([]byte, error) { return os.ReadFile(name) } //nolint:gosec // the user names the file
+	if name == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(env.stdin) }
+	}
+	data, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	return config.Load(config.Source{Name: name, Data: data, Environ: env.environ, Overrides: env.overrides})
-}
-
-func (env *environment) readConfig(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(env.stdin)
-	}
-	return os.ReadFile(name)
 }
 
 func (env *environment) configFile() string {

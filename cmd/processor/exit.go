@@ -19,7 +19,7 @@ const (
 
 // exitFailure is an error that decides the exit code. Without an error in it nothing is printed: the command has said it
 // all.
-type exitFailure struct {
+type exitFailure struct { //nolint:errname // it is not always an error: a check that found something is no failure of the check
 	code int
 	err  error
 }

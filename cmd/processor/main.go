@@ -33,7 +33,7 @@ func watchSignals(signals <-chan os.Signal, stderr io.Writer, stop context.Cance
 // run is the whole program but for the process around it. It returns the exit code.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	env := &environment{environ: environ, stdin: stdin, stdout: stdout, stderr: stderr}
-	root := newRoot(env)
+	root := newRoot(env) //nolint:contextcheck // a command gets its context from ExecuteContext
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !env.started {

@@ -14,17 +14,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/laneway-go/laneway/internal/config"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the golden files")
+	m.Run()
+}
 
 // golden compares got with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if flag.Lookup("update").Value.String() == "true" {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -64,23 +68,31 @@ func invoke(t *testing.T, args ...string) result {
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"", "check", "topics", "topics plan", "topics apply", "version"} {
-		t.Run("processor "+command, func(t *testing.T) {
-			got := invoke(t, append(strings.Fields(command), "--help")...)
+	eachCommand(newRoot(&environment{}), func(path string) {
+		t.Run(path, func(t *testing.T) {
+			got := invoke(t, append(strings.Fields(path)[1:], "--help")...)
 			if got.code != exitOK || got.stderr != "" {
 				t.Errorf("exit code %d, stderr %q", got.code, got.stderr)
 			}
-			golden(t, filepath.Join("help", strings.ReplaceAll("processor "+command, " ", "_")+".txt"), got.stdout)
+			golden(t, filepath.Join("help", strings.ReplaceAll(path, " ", "_")+".txt"), got.stdout)
 		})
+	})
+}
+
+// eachCommand visits the command and those below it, so that none is without a golden help.
+func eachCommand(cmd *cobra.Command, visit func(path string)) {
+	visit(cmd.CommandPath())
+	for _, child := range cmd.Commands() {
+		eachCommand(child, visit)
 	}
 }
 
 func TestAMistakeInTheCommandLineExitsWith2(t *testing.T) {
-	for _, args := range [][]string{
-		{"chekc"}, {"check", "--nope"}, {"check", "extra"}, {"check", "-o", "xml"}, {"check", "--schema", "--effective"},
-		{"topics", "aply"}, {"topics", "plan", "--execute"}, {"topics", "plan", "--timeout", "5"}, {"version", "-c"},
+	for _, args := range []string{
+		"chekc", "check --nope", "check extra", "check -o xml", "check --schema --effective",
+		"topics aply", "topics plan --execute", "topics plan --timeout 5", "version -c",
 	} {
-		got := invoke(t, args...)
+		got := invoke(t, strings.Fields(args)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, "add --help") || got.stdout != "" {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, got.code, got.stdout, got.stderr)
 		}
@@ -198,10 +210,10 @@ func TestTheConfigurationIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		rule string
-		invocation
-		code   int
-		output string
+		rule       string
+		invocation invocation
+		code       int
+		output     string
 	}{
 		{"by -c", invocation{args: []string{"check", "-c", "testdata/clean.yaml"}}, exitOK, "testdata/clean.yaml: no problems"},
 		{"on standard input", invocation{args: []string{"check", "-c", "-"}, stdin: string(small)}, exitOK, "-: no problems"},
@@ -209,7 +221,7 @@ func TestTheConfigurationIsFound(t *testing.T) {
 		{"by its usual name", invocation{args: []string{"check"}}, exitError, "read the configuration: open laneway.yaml: no such file"},
 	}
 	for _, test := range tests {
-		if got := test.run(t); got.code != test.code || !strings.Contains(got.stdout+got.stderr, test.output) {
+		if got := test.invocation.run(t); got.code != test.code || !strings.Contains(got.stdout+got.stderr, test.output) {
 			t.Errorf("%s: %+v", test.rule, got)
 		}
 	}

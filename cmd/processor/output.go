@@ -40,6 +40,14 @@ func (o *output) String() string { return string(*o) }
 // Type names the value in the help.
 func (o *output) Type() string { return "form" }
 
+// write prints text.
+func write(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
+
 // writeJSON prints one object a line.
 func writeJSON[T any](w io.Writer, items []T) error {
 	encoder := json.NewEncoder(w)

@@ -43,12 +43,11 @@ func (t *topics) print(d difference) error {
 		}
 	}
 	for _, p := range d.problems {
-		if _, err := fmt.Fprintf(t.env.stdout, "%s: %s\n", severity(p), p); err != nil {
-			return fmt.Errorf("print result: %w", err)
+		if err := write(t.env.stdout, severity(p)+": "+p.String()+"\n"); err != nil {
+			return err
 		}
 	}
-	_, err := fmt.Fprintln(t.env.stdout, t.summary(d))
-	return err
+	return write(t.env.stdout, t.summary(d)+"\n")
 }
 
 func (t *topics) summary(d difference) string {

@@ -66,7 +66,7 @@ func TestASourceIsNeverMade(t *testing.T) {
 }
 
 func TestAClusterThatDoesNotAnswerIsAnError(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nobody reads them
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // connections are made, and nobody reads them
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -30,8 +29,7 @@ func newVersion(env *environment) *cobra.Command {
 			if form == outputJSON {
 				return writeJSON(env.stdout, []build{b})
 			}
-			_, err := fmt.Fprintln(env.stdout, b)
-			return err
+			return write(env.stdout, b.String()+"\n")
 		},
 	}
 	addOutput(cmd, &form)

@@ -211,21 +211,21 @@ func quoted(n *node, v reflect.Value) string {
 }
 
 func setScalar(v reflect.Value, n *node, f field) error {
-	if target, ok := v.Addr().Interface().(textual); ok {
-		return target.UnmarshalText([]byte(n.value))
+	if target, ok := reflect.TypeAssert[textual](v.Addr()); ok {
+		return target.UnmarshalText([]byte(n.value)) //nolint:wrapcheck // the types of this package only
 	}
 	if !tagFits(v.Kind(), n) || f.enum != nil && !slices.Contains(f.enum, n.value) {
 		return errForm
 	}
-	switch v.Kind() {
-	case reflect.String:
+	switch kind := v.Kind(); {
+	case kind == reflect.String:
 		v.SetString(n.value)
 		return nil
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		b, err := strconv.ParseBool(strings.ToLower(n.value))
 		v.SetBool(b)
 		return asForm(err)
-	case reflect.Int:
+	case kind == reflect.Int:
 		i, err := strconv.ParseInt(n.value, 0, 64)
 		v.SetInt(i)
 		return asForm(err)
@@ -245,15 +245,14 @@ func asForm(err error) error {
 
 // tagFits says whether YAML's own idea of a scalar's type fits the field; untyped text fits any.
 func tagFits(k reflect.Kind, n *node) bool {
-	if n.kind == text {
+	switch {
+	case n.kind == text:
 		return true
-	}
-	switch k {
-	case reflect.String:
+	case k == reflect.String:
 		return n.tag == "!!str" || n.tag == "!!timestamp"
-	case reflect.Bool:
+	case k == reflect.Bool:
 		return n.tag == "!!bool"
-	case reflect.Int:
+	case k == reflect.Int:
 		return n.tag == "!!int"
 	default:
 		return n.tag == "!!int" || n.tag == "!!float"
@@ -262,18 +261,17 @@ func tagFits(k reflect.Kind, n *node) bool {
 
 // describe says in words what a field may hold.
 func describe(f field) string {
-	if self, ok := reflect.New(f.typ).Interface().(textual); ok {
+	if self, ok := reflect.TypeAssert[textual](reflect.New(f.typ)); ok {
 		return self.want() + between(f)
 	}
-	if f.enum != nil {
+	switch kind := f.typ.Kind(); {
+	case f.enum != nil:
 		return "one of " + strings.Join(f.enum, ", ")
-	}
-	switch f.typ.Kind() {
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		return "true or false"
-	case reflect.Int:
+	case kind == reflect.Int:
 		return "a whole number" + between(f)
-	case reflect.Float64:
+	case kind == reflect.Float64:
 		return "a number" + between(f)
 	default:
 		return "text (in quotes, if it looks like something else)"

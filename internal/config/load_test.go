@@ -11,13 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the golden files")
+	m.Run()
+}
 
 // golden compares got with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if flag.Lookup("update").Value.String() == "true" {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -153,11 +156,11 @@ func TestLoadProblems(t *testing.T) {
 			overrides: []string{"topics.orders.concurency=8", "group", ".x=1", "colour=1", "topics.orders.start=${NOW}", "topics.orders.retry=5s"},
 			want: []string{
 				"-X .x: a key is empty",
-				`-X colour: colour: there is no such setting; there are brokers, group, topics, session, instance_id, shutdown, buffers, commit_interval, topic_template, auto_create_topics, ops, tls, sasl, logging`,
+				`-X colour: there is no such setting; there are brokers, group, topics, session, instance_id, shutdown, buffers, commit_interval, topic_template, auto_create_topics, ops, tls, sasl, logging`,
 				"-X group: want path=value, such as group=billing",
-				"-X topics.orders.concurency: topics.orders.concurency: there is no such setting; did you mean concurrency?",
-				"-X topics.orders.retry: topics.orders.retry: want a block of settings",
-				"-X topics.orders.start: topics.orders.start: the variable NOW is not set (${NOW:-…} gives a default)",
+				"-X topics.orders.concurency: there is no such setting; did you mean concurrency?",
+				"-X topics.orders.retry: want a block of settings",
+				"-X topics.orders.start: the variable NOW is not set (${NOW:-…} gives a default)",
 			},
 		},
 		{

@@ -58,11 +58,14 @@ func overlayVariables(root *node, environ []string) (warnings []Problem) {
 	return warnings
 }
 
+// overridePrefix stands before the path in the position of an override.
+const overridePrefix = "-X "
+
 // overlayOverrides puts the values of -X path=value into the tree. ${…} is filled in.
 func overlayOverrides(root *node, overrides []string, x *expander) (problems []Problem) {
 	for _, override := range overrides {
 		path, value, ok := strings.Cut(override, "=")
-		at := Position{Source: "-X " + path}
+		at := Position{Source: overridePrefix + path}
 		keys, err := splitPath(path)
 		switch {
 		case !ok:

@@ -56,8 +56,8 @@ func cutKey(s string) (key, tail string, err error) {
 		if err != nil {
 			return "", "", errors.New("a quote is not closed")
 		}
-		key, err := strconv.Unquote(quoted)
-		return key, s[len(quoted):], err
+		key, _ := strconv.Unquote(quoted) // QuotedPrefix has read it
+		return key, s[len(quoted):], nil
 	}
 	end := strings.IndexByte(s, '.')
 	if end < 0 {

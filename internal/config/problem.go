@@ -32,9 +32,9 @@ type Problem struct {
 	Message string
 }
 
-// String returns "position: path: message".
+// String returns "position: path: message", without the path where the position says it.
 func (p Problem) String() string {
-	if p.Path == "" {
+	if p.Path == "" || p.At.Source == overridePrefix+p.Path {
 		return p.At.String() + ": " + p.Message
 	}
 	return p.At.String() + ": " + p.Path + ": " + p.Message

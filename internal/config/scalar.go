@@ -61,7 +61,7 @@ func (Duration) want() string { return "a duration such as 500ms, 15s, 10m or 7d
 // MarshalText returns the shortest form that UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String returns the shortest form, for example "1h" where a time.Duration says "1h0m0s".
+// String returns the shortest form, for example "1h" where a [time.Duration] says "1h0m0s".
 func (d Duration) String() string {
 	t := time.Duration(d)
 	if t > 0 && t%day == 0 {

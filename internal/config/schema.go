@@ -110,10 +110,10 @@ func (s schemer) form(f field) object {
 	if block, ok := blockOf(f.typ); ok {
 		return s.block(block)
 	}
-	switch f.typ.Kind() {
-	case reflect.Slice:
+	switch kind := f.typ.Kind(); {
+	case kind == reflect.Slice:
 		return orFilledIn(object{"type": "array", "items": s.form(f.element())})
-	case reflect.Map:
+	case kind == reflect.Map:
 		return object{"type": "object", "additionalProperties": s.form(f.element())}
 	default:
 		return scalarForm(f)
@@ -129,7 +129,7 @@ func orFilledIn(one object) object {
 const filledIn = `\$\{.+\}`
 
 func scalarForm(f field) object {
-	switch {
+	switch kind := f.typ.Kind(); {
 	case f.enum != nil:
 		return orFilledIn(object{"enum": f.enum})
 	case f.typ == reflect.TypeFor[Duration]():
@@ -140,13 +140,11 @@ func scalarForm(f field) object {
 		return object{"type": "string", "pattern": `^[0-9]+ ?([KMGT]i)?B$|` + filledIn}
 	case f.typ == reflect.TypeFor[Key]():
 		return object{"type": "string", "pattern": `^origin$|^record_key$|^header:.+|^json:.+|` + filledIn}
-	}
-	switch f.typ.Kind() {
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		return orFilledIn(object{"type": "boolean"})
-	case reflect.Int:
+	case kind == reflect.Int:
 		return orFilledIn(bounded(object{"type": "integer"}, f))
-	case reflect.Float64:
+	case kind == reflect.Float64:
 		return orFilledIn(bounded(object{"type": "number"}, f))
 	default:
 		return object{"type": "string"}
@@ -162,13 +160,13 @@ func bounded(out object, f field) object {
 
 // initialValue returns a default as JSON has it.
 func initialValue(f field) any {
-	switch f.typ.Kind() {
-	case reflect.Slice:
+	switch kind := f.typ.Kind(); {
+	case kind == reflect.Slice:
 		return strings.Split(strings.Trim(f.initial, "[]"), ", ")
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		b, _ := strconv.ParseBool(f.initial) // TestEveryTagCanBeRead
 		return b
-	case reflect.Int, reflect.Float64:
+	case kind == reflect.Int, kind == reflect.Float64:
 		return json.Number(f.initial)
 	default:
 		return f.initial

@@ -112,7 +112,7 @@ func (r *reader) node(y *yaml.Node, path string) *node {
 	case yaml.MappingNode:
 		out.kind = mapping
 		r.entries(out, y, path)
-	default:
+	case yaml.ScalarNode, yaml.DocumentNode: // a document stands at the top only, and is not read here
 		out.tag, out.value, out.shown = y.ShortTag(), y.Value, y.Value
 	}
 	return out
