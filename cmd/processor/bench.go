@@ -72,6 +72,9 @@ func (b *benchFlags) run(ctx context.Context) error {
 		}
 		_, err := fmt.Fprintf(b.env.stdout, "%-22s bare %9.0f/s %5.2f CPU s/M   worker %9.0f/s %5.2f CPU s/M   ratio %.2f (%.2f to %.2f)\n",
 			r.Case, r.BarePerS, r.BareCPU, r.WorkerPerS, r.WorkerCPU, r.Ratio, r.RatioMin, r.RatioMax)
-		return err
+		if err != nil {
+			return fmt.Errorf("print the result: %w", err)
+		}
+		return nil
 	})
 }

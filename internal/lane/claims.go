@@ -130,7 +130,7 @@ func (m *Machine) fenced(i int32) {
 		m.write(i)
 		return
 	}
-	if v := m.marks.verdict(m, e.id(), m.userX(i), e.has(hasX), e.has(forced)); v != fresh {
+	if v := m.marks.verdict(m, e.id(), m.userX(i), e.has(hasX), e.has(forced)); v != isFresh {
 		m.forgetClaims(i)
 		m.endBy(i, v)
 		return

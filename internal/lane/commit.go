@@ -136,6 +136,7 @@ func (m *Machine) Committed(number uint64) {
 			m.phase = Closed
 			return
 		}
+	case Scanning, Running, Giving, Closed:
 	}
 	waiting := c.awaiting
 	c.awaiting = nil

@@ -41,8 +41,6 @@ type Copy struct {
 	Payload any // the record itself, handed back at the start and with each write; nil in a scan
 }
 
-func (c *Copy) tries() uint32 { return uint32(c.Attempt) + uint32(c.Snoozes) }
-
 // generation is one entry of the table behind [Gen].
 type generation struct {
 	topic   origin.TopicID

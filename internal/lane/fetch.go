@@ -14,10 +14,10 @@ const (
 	NothingDue          // what comes next is due later (R44)
 )
 
-var pauseNames = [...]string{"", "not_running", "window_full", "replays_queued", "nothing_due"}
-
 // String returns the reason as metrics show it; "" for an open part.
-func (p Pause) String() string { return pauseNames[p] }
+func (p Pause) String() string {
+	return [...]string{"", "not_running", "window_full", "replays_queued", "nothing_due"}[p]
+}
 
 // Position returns the offset that a part is to be fetched from.
 func (m *Machine) Position(p Part) int64 { return m.tracker(p).Position() }
@@ -64,3 +64,13 @@ func (m *Machine) Lag(p Part) (unsettled int, lowest int64) {
 
 // Epochs returns the leader epochs of the records that were read from a part, newest first.
 func (m *Machine) Epochs(p Part) offsets.Epochs { return m.parts[p].epochs }
+
+// Reach returns the offset up to which the machine knows anything of a part: what it has read, and what it has inherited. If
+// the log is another one from an offset below that on, the tenure has to end (R41).
+func (m *Machine) Reach(p Part) int64 {
+	t := m.tracker(p)
+	return max(t.Position(), t.Inherited())
+}
+
+// Settled says whether nothing is owed for a copy at a place any more.
+func (m *Machine) Settled(p Part, offset int64) bool { return m.tracker(p).Settled(offset) }

@@ -8,33 +8,34 @@ import (
 	"github.com/laneway-go/laneway/internal/origin"
 )
 
-var topicID = origin.TopicID{1}
+// topicID is the source topic's.
+func topicID() origin.TopicID { return origin.TopicID{1} }
 
-func open(t testing.TB, cfg lane.Config, now int64) *lane.Machine {
-	t.Helper()
+func open(tb testing.TB, cfg lane.Config, now int64) *lane.Machine {
+	tb.Helper()
 	if cfg.Stages == nil {
 		cfg.Stages = []lane.Stage{{Delay: 5_000, Target: true}, {Delay: 60_000, Target: true}, {Delay: 600_000, Target: true}}
 	}
-	m := lane.New(cfg, lane.Inherited{Topic: topicID, Parts: make([]lane.InheritedPart, 2+len(cfg.Stages)), Lane: offsets.LaneState{}}, now)
+	m := lane.New(cfg, lane.Inherited{Topic: topicID(), Parts: make([]lane.InheritedPart, 2+len(cfg.Stages)), Lane: offsets.LaneState{}}, now)
 	for p := range 2 + len(cfg.Stages) {
 		m.PartScanned(lane.Part(p))
 	}
 	m.MarksScanned()
 	m.Flush(now)
 	if m.WantsCommit() != lane.CommitNow {
-		t.Fatalf("after the scans: commit %v, phase %v", m.WantsCommit(), m.Phase())
+		tb.Fatalf("after the scans: commit %v, phase %v", m.WantsCommit(), m.Phase())
 	}
 	c := m.Commit()
 	m.Committed(c.Number)
 	m.Flush(now)
 	if m.Phase() != lane.Running {
-		t.Fatalf("phase %v after the take-over commit", m.Phase())
+		tb.Fatalf("phase %v after the take-over commit", m.Phase())
 	}
 	return m
 }
 
 func source(m *lane.Machine, offset int64, key uint64) lane.Copy {
-	return lane.Copy{Offset: offset, Epoch: 0, Key: key, Keyed: true, ID: lane.ID{Offset: offset, Gen: m.Gen(topicID, 0)}, Payload: offset}
+	return lane.Copy{Offset: offset, Epoch: 0, Key: key, Keyed: true, ID: lane.ID{Offset: offset, Gen: m.Gen(topicID(), 0)}, Payload: offset}
 }
 
 func TestPlainPath(t *testing.T) {
@@ -80,7 +81,8 @@ type plain struct {
 	refs    []lane.Ref
 }
 
-func (p *plain) batch(t testing.TB) {
+func (p *plain) batch(tb testing.TB) {
+	tb.Helper()
 	for i := range p.copies {
 		off := p.next + int64(i)
 		p.copies[i] = lane.Copy{
@@ -89,7 +91,7 @@ func (p *plain) batch(t testing.TB) {
 	}
 	p.next += plainBatch
 	if got := p.m.Fetched(lane.Source, p.copies[:], p.next); got != plainBatch {
-		t.Fatalf("admitted %d", got)
+		tb.Fatalf("admitted %d", got)
 	}
 	p.m.Flush(1_000_000)
 	p.refs = p.refs[:0]
@@ -117,7 +119,7 @@ func BenchmarkPlainPath(b *testing.B) {
 	}{{"off", lane.Off}, {"dense", lane.RecordAfter}} {
 		b.Run(mode.name, func(b *testing.B) {
 			m := open(b, lane.Config{Mode: mode.mode}, 1_000_000)
-			p := &plain{m: m, gen: m.Gen(topicID, 0), payload: b}
+			p := &plain{m: m, gen: m.Gen(topicID(), 0), payload: b}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for n := 0; n < b.N; n += plainBatch {
@@ -131,7 +133,7 @@ func TestThePlainPathAllocatesNothing(t *testing.T) {
 	for name, mode := range map[string]lane.Mode{"off": lane.Off, "dense marks": lane.RecordAfter} {
 		t.Run(name, func(t *testing.T) {
 			m := open(t, lane.Config{Mode: mode}, 1_000_000)
-			p := &plain{m: m, gen: m.Gen(topicID, 0), payload: t}
+			p := &plain{m: m, gen: m.Gen(topicID(), 0), payload: t}
 			for range 100 {
 				p.batch(t) // the machine's tables grow to what they need
 			}

@@ -68,7 +68,6 @@ type Machine struct {
 	marks     marks
 	finished  recent
 	replays   int // known entries with run ≥ 1
-	queued    int // idle queued replays (R7)
 	xbusy     map[dedupe.Hash]int32
 	xwait     map[dedupe.Hash][]int32
 	beyond    []ghost // settled copies that the metadata has no room for (R20)
@@ -159,7 +158,7 @@ func (m *Machine) Flush(now int64) {
 	m.expireTimers()
 	m.checkTakeover()
 	m.prune()
-	for n := 0; n < len(m.work); n++ {
+	for n := 0; n < len(m.work); n++ { //nolint:intrange // it grows on the way
 		i := m.work[n]
 		m.entries[i].flags &^= inWork
 		m.advance(i)

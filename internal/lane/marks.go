@@ -40,30 +40,30 @@ func (k *marks) init(cfg Config) {
 type verdict uint8
 
 const (
-	fresh verdict = iota
-	ghost_
-	duplicate
+	isFresh verdict = iota
+	isGhost
+	isDuplicate
 )
 
 // verdict says what the marks say of an identity (R2, R3).
 func (k *marks) verdict(m *Machine, id ID, x dedupe.Hash, userKey, force bool) verdict {
 	if len(k.dead) > 0 {
 		if _, ok := k.dead[id]; ok {
-			return ghost_
+			return isGhost
 		}
 	}
 	if k.mode == Off || !k.isDone(id, x, userKey) {
-		return fresh
+		return isFresh
 	}
 	if force {
 		if _, ok := k.own[id]; !ok {
-			return fresh // R3: force overrides the marks of other identities
+			return isFresh // R3: force overrides the marks of other identities
 		}
 	}
 	if m.finished.has(id) {
-		return ghost_
+		return isGhost
 	}
-	return duplicate
+	return isDuplicate
 }
 
 // isDone says whether an idempotency key has a durable done mark of any identity.

@@ -19,24 +19,23 @@ const (
 	Parked
 )
 
-var reasonNames = [...]string{
-	"", "retryable", "snoozed", "followed", "permanent", "exhausted", "undecodable", "crash", "uncertain", "expired", "skipped",
-	"parked",
-}
-
 // String returns the reason as headers and metrics show it.
 func (r Reason) String() string {
-	if int(r) >= len(reasonNames) {
+	names := [...]string{
+		"", "retryable", "snoozed", "followed", "permanent", "exhausted", "undecodable", "crash", "uncertain", "expired", "skipped",
+		"parked",
+	}
+	if int(r) >= len(names) {
 		return "unknown"
 	}
-	return reasonNames[r]
+	return names[r]
 }
 
 // ParseReason returns the reason of a name; NoReason for one that is not known.
 func ParseReason(s string) Reason {
-	for r, name := range reasonNames {
-		if name == s {
-			return Reason(r)
+	for r := NoReason; r <= Parked; r++ {
+		if r.String() == s {
+			return r
 		}
 	}
 	return NoReason

@@ -43,13 +43,14 @@ func (m *Machine) Fetched(p Part, copies []Copy, next int64) (admitted int) {
 func (m *Machine) read(p Part, c *Copy, wasFetched bool) {
 	i := m.known(c.ID, p)
 	switch m.marks.verdict(m, c.ID, c.X, c.HasX, c.Force) {
-	case ghost_:
+	case isGhost:
 		m.count.Ghosts++
-		m.dismiss(i, p, c, ghost_)
+		m.dismiss(i, p, c, isGhost)
 		return
-	case duplicate:
-		m.dismiss(i, p, c, duplicate)
+	case isDuplicate:
+		m.dismiss(i, p, c, isDuplicate)
 		return
+	case isFresh:
 	}
 	if i == none {
 		if m.finishedHere(c.ID, p) {
@@ -82,7 +83,7 @@ func (m *Machine) read(p Part, c *Copy, wasFetched bool) {
 func (m *Machine) dismiss(i int32, p Part, c *Copy, why verdict) {
 	m.settle(place{c.ID, p, c.Offset})
 	switch {
-	case i == none && why == duplicate:
+	case i == none && why == isDuplicate:
 		m.count.Taken++
 		m.count.Duplicates++
 	case i != none && m.entries[i].state == idle:
@@ -92,7 +93,7 @@ func (m *Machine) dismiss(i int32, p Part, c *Copy, why verdict) {
 
 // endBy ends an idle entry that the marks say has finished.
 func (m *Machine) endBy(i int32, why verdict) {
-	if why == duplicate {
+	if why == isDuplicate {
 		m.count.Duplicates++
 	} else {
 		m.count.Taken-- // it ended before, and was counted then

@@ -112,10 +112,10 @@ func (m *Machine) tryStart(i int32) {
 func (m *Machine) recheck(i int32) (ended bool) {
 	e := &m.entries[i]
 	why := m.marks.verdict(m, e.id(), m.userX(i), e.has(hasX), e.has(forced))
-	if why == fresh {
+	if why == isFresh {
 		return false
 	}
-	if why == ghost_ {
+	if why == isGhost {
 		m.count.Ghosts++
 	}
 	m.endBy(i, why)

@@ -75,10 +75,15 @@ func (k *marks) clone() marks {
 }
 
 // AppendState appends a canonical form of everything that decides the machine's behaviour: two machines that append the same
-// behave the same from now on, but for the numbers in their references. The explorer tells states apart by it.
+// behave the same from now on, but for the numbers in their references and the times in their writes. Times count from now, and
+// what is past is past; times further away than 34 years are one. The explorer tells states apart by it.
 func (m *Machine) AppendState(b []byte) []byte {
-	a := appender{b}
-	a.num(int64(m.phase), m.tenure, m.number, m.now, bit(m.renewal), bit(m.gone), bit(m.marksIn), m.opened)
+	a := appender{b: b, now: m.now}
+	a.num(int64(m.phase), m.tenure, m.number, bit(m.renewal), bit(m.gone), bit(m.marksIn))
+	a.time(m.opened + m.cfg.LongLife)
+	for i := range m.gens {
+		a.num(m.gens[i].end)
+	}
 	for p := range m.parts {
 		k := &m.parts[p]
 		a.num(bit(k.scanned), int64(len(k.epochs)))
@@ -93,7 +98,15 @@ func (m *Machine) AppendState(b []byte) []byte {
 	return a.b
 }
 
-type appender struct{ b []byte }
+type appender struct {
+	b   []byte
+	now int64
+}
+
+const far = int64(1) << 40
+
+// time appends a time as the machine sees it: how long it has to wait for it.
+func (a *appender) time(at int64) { a.num(min(max(at-a.now, 0), far)) }
 
 func (a *appender) num(values ...int64) {
 	for _, v := range values {
@@ -132,17 +145,23 @@ func (m *Machine) appendEntries(a *appender) {
 	for _, i := range order {
 		e := &m.entries[i]
 		a.id(e.id())
-		a.num(int64(e.key), e.offset, e.due, int64(e.hop), int64(e.attempt), int64(e.snoozes), int64(e.part), int64(e.state),
+		a.time(e.due)
+		a.num(int64(e.key), e.offset, int64(e.hop), int64(e.attempt), int64(e.snoozes), int64(e.part), int64(e.state),
 			int64(e.flags&^(inWork|extended)), int64(e.arg), bit(slices.Contains(m.gated, i)))
-		if before := e.before(); e.has(keyed) && before != none {
+		before := e.before()
+		if a.num(bit(e.has(keyed) && before != none)); e.has(keyed) && before != none {
 			a.id(m.entries[before].id())
 		}
 		x := m.ext(i)
 		fence := int64(0)
 		if e.state == arming || e.state == fencing {
-			fence = int64(x.fence) - int64(m.commit.sent)
+			fence = max(int64(x.fence)-int64(m.commit.sent), 0)
 		}
-		a.num(x.until, x.since, int64(x.fails), fence, int64(x.tries), bit(x.claim), bit(x.broken))
+		a.time(x.until)
+		if a.num(bit(x.since != 0)); x.since != 0 {
+			a.time(x.since + m.cfg.MaxSnooze)
+		}
+		a.num(int64(x.fails), fence, int64(x.tries), bit(x.claim), bit(x.broken))
 		if e.has(hasX) {
 			a.num(int64(m.x[i][0]), int64(m.x[i][1]))
 		}
@@ -250,13 +269,13 @@ func (m *Machine) pendingTimers() []byte {
 	for _, t := range m.timers {
 		i := t.what.index()
 		if i&chunkBit != 0 {
-			rows = append(rows, binary.AppendVarint([]byte{1, byte(i)}, t.at))
+			rows = append(rows, binary.AppendVarint([]byte{1, byte(i)}, t.at-m.now))
 			continue
 		}
 		if e := &m.entries[i]; e.state != free && e.seq == t.what.seq() {
-			a := appender{[]byte{2}}
+			a := appender{b: []byte{2}, now: m.now}
 			a.id(e.id())
-			a.num(t.at)
+			a.time(t.at)
 			rows = append(rows, a.b)
 		}
 	}

@@ -51,20 +51,20 @@ func TestStories(t *testing.T) {
 
 // theatre is a machine and what it has out.
 type theatre struct {
-	t       *testing.T
-	m       *lane.Machine
-	cfg     lane.Config
-	now     int64
-	starts  map[string]lane.Ref   // by record
-	writes  map[string]lane.Write // by name
-	commit  *lane.Commit
-	stored  *lane.Commit // the last commit that was acknowledged
-	marks   []lane.Write // acknowledged marks, for the next tenure
-	buf     bytes.Buffer
-	windows int64
+	t      *testing.T
+	m      *lane.Machine
+	cfg    lane.Config
+	now    int64
+	starts map[string]lane.Ref   // by record
+	writes map[string]lane.Write // by name
+	commit *lane.Commit
+	stored *lane.Commit // the last commit that was acknowledged
+	marks  []lane.Write // acknowledged marks, for the next tenure
+	buf    bytes.Buffer
 }
 
 func play(t *testing.T, script string) string {
+	t.Helper()
 	th := &theatre{t: t, now: 1_000_000_000, starts: map[string]lane.Ref{}, writes: map[string]lane.Write{}}
 	th.cfg.Stages = []lane.Stage{{Delay: 5_000, Target: true}, {Delay: 60_000, Target: true}}
 	for line := range strings.Lines(script) {
@@ -154,11 +154,11 @@ func partName(p lane.Part) string {
 	return [...]string{"source", "replay", "stage1", "stage2"}[p]
 }
 
-// open begins a tenure: open [scan PART RECORD…]…
+// open begins a tenure; the words are scan PART RECORD… for what its scans find.
 func (th *theatre) open(args []string) {
-	in := lane.Inherited{Topic: topicID, Parts: make([]lane.InheritedPart, 4)}
+	in := lane.Inherited{Topic: topicID(), Parts: make([]lane.InheritedPart, 4)}
 	for p := range in.Parts {
-		in.Parts[p].Topic = topicID
+		in.Parts[p].Topic = topicID()
 		if th.stored != nil {
 			c := th.stored.Parts[p]
 			meta, err := offsets.Decode(c.Metadata, c.Offset)
@@ -174,7 +174,7 @@ func (th *theatre) open(args []string) {
 	clear(th.starts)
 	clear(th.writes)
 	th.m = lane.New(th.cfg, in, th.now)
-	th.m.Gen(topicID, 0)
+	th.m.Gen(topicID(), 0)
 	for _, w := range th.marks {
 		th.m.Marked(lane.Mark{
 			Kind: w.Kind, ID: w.ID, X: w.X, HasX: w.HasX, Tries: w.Tries, Tenure: w.Tenure, Reason: w.Reason, Chunk: w.Chunk, Bits: &w.Bits,
@@ -218,7 +218,7 @@ func (th *theatre) copies(words []string) []lane.Copy {
 		}
 		id, run, _ := strings.Cut(name, "#")
 		c := lane.Copy{Offset: int64(th.number(place)), Keyed: keyed, Payload: name}
-		c.ID = lane.ID{Offset: int64(th.number(id)), Gen: th.m.Gen(topicID, 0)}
+		c.ID = lane.ID{Offset: int64(th.number(id)), Gen: th.m.Gen(topicID(), 0)}
 		if run != "" {
 			c.ID.Run = uint32(th.number(run))
 		}
@@ -346,7 +346,7 @@ func (th *theatre) describe(w *lane.Write) (name, text string) {
 	case lane.DeadLetter:
 		return rec, fmt.Sprintf("%s to the dlt: %s", rec, w.Reason)
 	case lane.DoneMark:
-		return rec, fmt.Sprintf("%s is done", rec)
+		return rec, rec + " is done"
 	case lane.TerminalMark:
 		return rec, fmt.Sprintf("%s is finished: %s", rec, w.Reason)
 	case lane.ClaimMark:

@@ -10,16 +10,14 @@ type timer struct {
 // matter in which order they came. Timers that no longer mean anything stay until they are due.
 type heap []timer
 
-func (h heap) less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].what < h[j].what
-}
+func (t timer) before(u timer) bool { return t.at < u.at || t.at == u.at && t.what < u.what }
 
 func (h *heap) push(t timer) {
 	*h = append(*h, t)
 	s := *h
 	for i := len(s) - 1; i > 0; {
 		up := (i - 1) / 2
-		if !s.less(i, up) {
+		if !s[i].before(s[up]) {
 			return
 		}
 		s[i], s[up] = s[up], s[i]
@@ -39,10 +37,10 @@ func (h *heap) pop() timer {
 		if down >= last {
 			return top
 		}
-		if down+1 < last && s.less(down+1, down) {
+		if down+1 < last && s[down+1].before(s[down]) {
 			down++
 		}
-		if !s.less(down, i) {
+		if !s[down].before(s[i]) {
 			return top
 		}
 		s[i], s[down] = s[down], s[i]

@@ -27,7 +27,7 @@ func (m *Machine) write(i int32) {
 		w.Kind, w.Tries = ClaimMark, e.tries()
 	case releasing:
 		w.Kind, w.Tries = ClaimRelease, x.tries
-	default:
+	case free, idle, arming, fencing, running:
 		return
 	}
 	m.out.Writes = append(m.out.Writes, w)
@@ -66,6 +66,7 @@ func (m *Machine) Acked(r Ref, offset int64) {
 		m.claimed(i)
 	case releasing:
 		m.released(i)
+	case free, idle, arming, fencing, running:
 	}
 }
 
