@@ -48,8 +48,8 @@ func (r *reader) add(t *tenure, p lane.Part, from int64) {
 	name := t.topic.parts[p]
 	key := topicPartition{name, t.partition}
 	r.mu.Lock()
+	defer r.mu.Unlock() // see recreated
 	r.routes[key] = route{t, p}
-	r.mu.Unlock()
 	// Pausing outlives removal in the client, so what an earlier tenure left behind is undone here.
 	r.cl.ResumeFetchPartitions(map[string][]int32{name: {t.partition}})
 	r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{name: {t.partition: kgo.NewOffset().At(from)}})
@@ -118,6 +118,10 @@ func (r *reader) deliver(p kgo.FetchTopicPartition) {
 	if p.Err != nil && !errors.Is(p.Err, known) {
 		r.log.Warn("fetch fails", slog.String("topic", p.Topic), slog.Int("partition", int(p.Partition)), slog.Any("error", p.Err))
 	}
+	if errors.Is(p.Err, kerr.UnknownTopicID) {
+		r.recreated(p.Topic)
+		return
+	}
 	if isTruncation(p.Err) {
 		to.lane.in.put(func(n *news) { n.truncated = true })
 		return
@@ -141,10 +145,26 @@ func sizeOf(records []*kgo.Record) int64 {
 	return (bytes/looked + recordOverhead) * int64(len(records))
 }
 
+// recreated makes the client forget a topic that exists under another id, or no more: it would ask for the old one for ever.
+// All lanes of the topic begin anew. Nothing is added between the two, or it would be forgotten, too.
+func (r *reader) recreated(topic string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cl.PurgeTopicsFromClient(topic)
+	for key, to := range r.routes {
+		if key.topic != topic {
+			continue
+		}
+		delete(r.routes, key)
+		delete(r.errs, key)
+		to.lane.in.put(func(n *news) { n.truncated = true })
+	}
+}
+
 // recordOverhead is about what a record takes in memory besides its key and its value: kgo.Record is 208 bytes.
 const recordOverhead = 208
 
 func isTruncation(err error) bool {
 	var loss *kgo.ErrDataLoss
-	return errors.As(err, &loss) || errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, kerr.UnknownTopicID)
+	return errors.As(err, &loss) || errors.Is(err, kerr.OffsetOutOfRange)
 }
