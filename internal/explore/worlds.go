@@ -111,6 +111,7 @@ func troubleWorlds() []world {
 func deadWorlds() []world {
 	return []world{
 		{name: "late", keys: "a", crashes: 2, late: 1, stages: 2},
+		{name: "late-two", keys: "aa", crashes: 2, late: 2, stages: 1, commits: -1},
 		{name: "late-pair", keys: "aa", crashes: 1, late: 1, stages: 1},
 		{name: "late-bits", keys: "--", crashes: 3, late: 1, stages: 1, outcomes: ok},
 		{name: "late-dead", keys: "aa", crashes: 1, late: 1, stages: 1, attempts: 1, outcomes: ok | permanent},
@@ -120,6 +121,7 @@ func deadWorlds() []world {
 		{name: "zombie", keys: "a", losses: 1, zombie: 5, crashes: 1, stages: 1},
 		{name: "zombie-pair", keys: "aa", losses: 1, zombie: 4, stages: 1},
 		{name: "zombie-bits", keys: "--", losses: 1, zombie: 5, crashes: 1, stages: 1, outcomes: ok},
+		{name: "zombie-reads", keys: "aa", losses: 1, zombie: 2, stages: 1, attempts: 2, commits: -1},
 		{name: "zombie-off", keys: "a", losses: 1, zombie: 5, stages: 1, mode: lane.Off},
 	}
 }

@@ -72,6 +72,9 @@ func (m *Machine) read(p Part, c *Copy, wasFetched bool) {
 	default:
 		old := place{c.ID, e.part, e.offset}
 		m.adopt(i, p, c, wasFetched)
+		if p != Source {
+			m.ids.add(m, i) // its place in the source settles, and cannot tell the next copy that the record is known
+		}
 		if order < 0 {
 			m.count.Ghosts++
 			m.settle(old)
