@@ -39,6 +39,9 @@ func (m *Machine) Fetch(p Part) Pause {
 	return Open
 }
 
+// Resumes says whether a part that was full has so much room again that fetching it anew is worth its cost (R20).
+func (m *Machine) Resumes(p Part) bool { return m.tracker(p).Resumes() }
+
 // nextUnread returns when the first of the copies that are known in a stage, and were not fetched, is due.
 func (m *Machine) nextUnread(p Part) (due int64, ok bool) {
 	h := &m.parts[p].unread

@@ -242,7 +242,7 @@ func TestR20ResumesAtHalf(t *testing.T) {
 	for off := int64(0); tr.Admits(); off++ {
 		tr.Receive(off)
 	}
-	for off := int64(0); off < 8; off++ {
+	for off := range int64(8) {
 		if got, want := tr.Resumes(), off >= 4; got != want {
 			t.Errorf("%d of 8 settled: Resumes = %v, want %v", off, got, want)
 		}

@@ -111,6 +111,9 @@ func (t *tenure) admitSome(p lane.Part, b *backlog) (admitted int) {
 		taken = t.recordsOf(records, copies[n].Offset)
 	}
 	clear(copies)
+	if p == lane.Source {
+		t.figures.admitted(records[:taken])
+	}
 	b.drop(taken)
 	return taken
 }
@@ -147,8 +150,8 @@ func (t *tenure) control() {
 		switch {
 		case b.bytes > budget:
 			want = false
-		case !b.open && b.bytes > budget/2:
-			want = false // resume at half: frequent pauses collapse a partition
+		case b.added && !b.open && (b.bytes > budget/2 || p == 0 && !t.m.Resumes(lane.Source)):
+			want = false // resume at half: frequent pauses collapse a partition (R20)
 		}
 		if want == b.open && (b.added || !want) {
 			continue
