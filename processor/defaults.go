@@ -141,7 +141,7 @@ func (p *Processor) workerConfig(wants []retrytopics.Want, state retrytopics.Sta
 		Group: c.Group, InstanceID: c.InstanceID, Name: name(), Options: p.options(),
 		SessionTimeout: c.Session.Timeout, Heartbeat: c.Session.Heartbeat, RebalanceTimeout: c.Session.Rebalance,
 		CommitInterval: c.CommitInterval, KeepSettled: c.KeepSettled, Drain: c.Shutdown.Drain, Total: c.Shutdown.Total,
-		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, Logger: c.Logger, Hooks: c.hooks(),
+		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, Logger: c.Logger, Hooks: c.hooks(), MeterProvider: c.MeterProvider,
 	}
 	for i, t := range c.Topics {
 		w := worker.Topic{

@@ -41,14 +41,14 @@ func (w *Worker) connect() error {
 	if w.outputs, err = kgo.NewClient(w.options(kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerLinger(0))...); err != nil {
 		return fmt.Errorf("output client: %w", err)
 	}
-	w.sources, err = newReader(w.cfg.Logger, w.options(
+	w.sources, err = newReader(w.cfg.Logger, &w.sourceBeat, w.options(
 		kgo.FetchMaxWait(sourceWait), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchMaxBytes(16<<20), kgo.MetadataMinAge(250*time.Millisecond),
 	)...)
 	if err != nil {
 		return fmt.Errorf("source client: %w", err)
 	}
-	w.stages, err = newReader(w.cfg.Logger, w.options(
+	w.stages, err = newReader(w.cfg.Logger, &w.stageBeat, w.options(
 		kgo.FetchMaxWait(stageWait), kgo.KeepControlRecords(),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchMaxBytes(4<<20), kgo.FetchMaxPartitionBytes(256<<10),
 		kgo.MetadataMinAge(250*time.Millisecond),

@@ -224,14 +224,17 @@ func (t *tenure) maybeCommit() {
 	}
 	t.lastCommit = t.now
 	t.sentCommit = t.m.Commit()
+	t.figures.commitOut = true
 	t.w.commits.submit(snapshot{t, t.sentCommit})
 }
 
 // committed hands the answers to commits to the machine.
 func (t *tenure) committed(answers []answer) {
 	for _, a := range answers {
+		t.figures.commitOut = false
 		switch {
 		case a.err == nil:
+			t.figures.covered = t.lastCommit
 			t.clean = t.m.Phase() == lane.Leaving
 			t.m.Committed(a.number)
 			t.fence.Store(t.m.Tenure())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/laneway-go/laneway/dedupe"
 	"github.com/laneway-go/laneway/internal/dispatch"
@@ -14,7 +15,7 @@ import (
 	"github.com/laneway-go/laneway/retrytopics"
 )
 
-// Config describes a worker. Every field but InstanceID, Hooks and MaxCalls must be set; package processor fills in defaults.
+// Config describes a worker. Every field but InstanceID, Hooks, MaxCalls and MeterProvider must be set; package processor fills in defaults.
 type Config struct {
 	Group      string
 	InstanceID string
@@ -33,8 +34,9 @@ type Config struct {
 	TotalBytes       int64
 	MaxCalls         int // handler calls at once in all topics together; 0: no limit
 
-	Logger *slog.Logger
-	Hooks  Hooks
+	Logger        *slog.Logger
+	Hooks         Hooks
+	MeterProvider metric.MeterProvider // nil: nothing is measured
 }
 
 // Topic is one source topic.
@@ -135,10 +137,13 @@ type topic struct {
 	pool   *dispatch.Pool
 	parts  []string // topic names by lane.Part
 	counts counters
+	meter  *topicMeter
 }
 
 func newTopic(t Topic, gate *dispatch.Gate, w *Worker) *topic {
-	r := &topic{Topic: t, parts: []string{t.Names.Source(), t.Names.Replay()}}
+	r := &topic{
+		Topic: t, parts: []string{t.Names.Source(), t.Names.Replay()}, meter: w.instruments.of(t.Names.Source(), w.cfg.Group),
+	}
 	for _, s := range t.Stages {
 		r.parts = append(r.parts, s.Topic)
 	}

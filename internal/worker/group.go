@@ -61,6 +61,9 @@ func (w *Worker) assigned(_ context.Context, cl *kgo.Client, added map[string][]
 	l := &w.lanes
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.member != member || l.generation != generation {
+		w.instruments.rebalances.Add(w.ctx, 1)
+	}
 	l.member, l.generation = member, generation
 	for name, partitions := range added {
 		for _, p := range partitions {
@@ -146,6 +149,8 @@ func (w *Worker) refused(t *tenure, generation int32) {
 // revoked gives up lanes in good order and waits for that: until it returns, nobody else gets them.
 func (w *Worker) revoked(_ context.Context, cl *kgo.Client, gone map[string][]int32) {
 	<-w.ready
+	w.groupBeat.begin(time.Now())
+	defer w.groupBeat.end()
 	member, _ := cl.GroupMetadata()
 	w.drop(gone, func(t *tenure) {
 		if t.member != member {
@@ -159,6 +164,8 @@ func (w *Worker) revoked(_ context.Context, cl *kgo.Client, gone map[string][]in
 // lost ends lanes at once.
 func (w *Worker) lost(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	<-w.ready
+	w.groupBeat.begin(time.Now())
+	defer w.groupBeat.end()
 	w.drop(gone, func(t *tenure) { t.orders.set(func(o *orders) { o.lose = true }) })
 }
 

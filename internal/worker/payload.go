@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"hash/maphash"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -22,6 +23,7 @@ type stored struct {
 	*kgo.Record
 	env  retrytopics.Envelope
 	user []kgo.RecordHeader
+	due  int64 // ms; 0 for a record of the replay topic
 }
 
 // reading turns records into copies for one machine.
@@ -87,6 +89,7 @@ func (r *reading) stage(c *lane.Copy, p lane.Part, rec *kgo.Record, keep bool) {
 	if p >= lane.FirstStage {
 		due, _ := retrytopics.ClampDue(e.Due, rec.Timestamp, r.topic.delay(p), r.topic.Policy)
 		c.Due = ceilMilli(due)
+		s.due = c.Due
 		c.Until = milli(e.Until)
 	}
 	c.Since = milli(e.FirstFailedAt)
@@ -161,6 +164,17 @@ func (d *Delivery) Origin() origin.Origin {
 	return d.lane.topic.originOf(d.Record, d.lane.sourceID)
 }
 
+// userHeaders returns the headers of a source record without those that only look like ours: anyone may write there, and the
+// next copy will not carry them either. The slice is a new one only if there are such.
+func userHeaders(headers []kgo.RecordHeader) []kgo.RecordHeader {
+	for i := range headers {
+		if strings.HasPrefix(headers[i].Key, retrytopics.HeaderPrefix) {
+			return retrytopics.UserHeaders(headers)
+		}
+	}
+	return headers
+}
+
 // slotScratch is what a slot keeps from call to call.
 type slotScratch struct {
 	delivery Delivery
@@ -174,15 +188,19 @@ func (t *topic) call(ctx context.Context, slot *dispatch.Slot, task *dispatch.Ta
 		s = &slotScratch{}
 		slot.Scratch = s
 	}
-	d := &s.delivery
+	d, due := &s.delivery, int64(0)
 	switch p := task.Payload.(type) {
 	case *kgo.Record:
-		*d = Delivery{Record: p, Headers: p.Headers}
+		*d = Delivery{Record: p, Headers: userHeaders(p.Headers)}
 	case *stored:
 		*d = Delivery{Record: p.Record, Envelope: &p.env, Headers: p.user}
+		due = p.due
 	}
 	owner, _ := slot.Owner().(*tenure) // all owners are
 	d.Attempt, d.Fence, d.lane = int(task.Attempt)+1, owner.fence.Load(), owner
+	if t.meter.on {
+		return t.timed(ctx, &s.user, d, due)
+	}
 	return t.Handle(ctx, &s.user, d)
 }
 

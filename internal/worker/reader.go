@@ -17,8 +17,9 @@ import (
 // reader fetches partitions for the lanes that own them, each from the offset that its lane asks for. Its poll loop never
 // waits for a lane.
 type reader struct {
-	cl  *kgo.Client
-	log *slog.Logger
+	cl   *kgo.Client
+	log  *slog.Logger
+	beat *beat
 
 	mu     sync.Mutex
 	routes map[topicPartition]route
@@ -35,12 +36,12 @@ type route struct {
 	part lane.Part
 }
 
-func newReader(log *slog.Logger, opts ...kgo.Opt) (*reader, error) {
+func newReader(log *slog.Logger, beat *beat, opts ...kgo.Opt) (*reader, error) {
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	return &reader{cl: cl, log: log, routes: map[topicPartition]route{}, errs: map[topicPartition]error{}}, nil
+	return &reader{cl: cl, log: log, beat: beat, routes: map[topicPartition]route{}, errs: map[topicPartition]error{}}, nil
 }
 
 // add begins to fetch a part of a lane.
@@ -82,8 +83,11 @@ func (r *reader) pause(topic string, partition int32, pause bool) {
 func (r *reader) run(ctx context.Context) {
 	backoff := time.NewTimer(0)
 	defer backoff.Stop()
+	defer r.beat.end()
 	for ctx.Err() == nil {
+		r.beat.end()
 		fetches := r.cl.PollFetches(ctx)
+		r.beat.begin(time.Now())
 		if fetches.IsClientClosed() {
 			return
 		}

@@ -83,6 +83,20 @@ type Status struct {
 	Pauses    map[string]string // parts that are not fetched, and why
 	Calls     int               // handler calls that are out
 	Trouble   string            // why writes fail at the moment; "" if they do not
+
+	Position    int64     // next offset of the source to be taken up
+	Oldest      time.Time // of the lowest unsettled record of the source, its timestamp; zero: nothing unsettled was fetched
+	Progress    time.Time // when a record last went on, or when the lane began to run
+	Uncommitted time.Time // since when finished work waits for its commit; zero: all is committed
+	Buffered    int64     // bytes of fetched records that have not been taken up
+	Tiers       []TierStatus
+}
+
+// TierStatus is what a lane shows of one of its delay topics.
+type TierStatus struct {
+	Name    string    // its delay
+	Waiting int64     // records in it that have not settled
+	Due     time.Time // of the first that is known and was not fetched; zero: there is none
 }
 
 // Lanes returns the status of every lane that this process runs, in no order.
@@ -104,16 +118,24 @@ func (t *tenure) report() {
 	now := t.m.Counts()
 	if now != t.counted {
 		t.topic.counts.add(now, t.counted)
+		if progressed(now, t.counted) {
+			t.figures.progress = t.now
+		}
 		t.counted = now
 	}
 	phase := t.m.Phase()
 	if phase != t.phase || t.status.Load() == nil || t.now.Sub(t.reported) >= statusInterval {
 		t.publish(phase)
+	} else {
+		t.figures.unpublished = true
 	}
 	if phase == t.phase {
 		return
 	}
 	t.phase = phase
+	if phase == lane.Running {
+		t.topic.meter.restore.Record(t.w.ctx, t.now.Sub(t.figures.began).Seconds(), t.topic.meter.plain)
+	}
 	t.log.Debug("lane", slog.String("phase", phase.String()), slog.Int64("tenure", t.m.Tenure()))
 	if hook := t.w.cfg.Hooks.Lane; hook != nil {
 		hook(LaneEvent{Topic: t.topic.Names.Source(), Partition: t.partition, Phase: phase, Tenure: t.m.Tenure(), Clean: t.clean})
@@ -124,7 +146,12 @@ func (t *tenure) report() {
 const statusInterval = 100 * time.Millisecond
 
 func (t *tenure) publish(phase lane.Phase) {
-	t.reported = t.now
+	t.reported, t.figures.unpublished = t.now, false
+	if phase == lane.Running && t.figures.progress.IsZero() {
+		t.figures.progress = t.now
+	}
+	t.topic.meter.add(t.counted, t.figures.metered)
+	t.figures.metered = t.counted
 	s := &Status{
 		Topic: t.topic.Names.Source(), Partition: t.partition, Phase: phase, Tenure: t.m.Tenure(), Calls: t.out,
 		Waiting: map[string]int{}, Pauses: map[string]string{},
@@ -143,6 +170,7 @@ func (t *tenure) publish(phase lane.Phase) {
 	if t.troubled && t.lastErr != nil {
 		s.Trouble = t.lastErr.Error()
 	}
+	t.figure(s)
 	t.status.Store(s)
 }
 

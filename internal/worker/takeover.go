@@ -59,6 +59,7 @@ func (t *tenure) scanAll(ctx context.Context) error {
 		err := t.w.scan(ctx, t.topic.parts[p], t.partition, t.m.Position(p), func(rec *kgo.Record) {
 			var c lane.Copy
 			t.reading.stage(&c, p, rec, false)
+			t.figures.reaches(p, rec.Offset)
 			copies = append(copies, c)
 			if len(copies) == admitAtOnce {
 				t.m.Scanned(p, copies)

@@ -56,6 +56,8 @@ type tenure struct {
 	phase        lane.Phase
 	counted      lane.Counts
 	leave        leaving
+	figures      figures
+	beat         beat
 }
 
 var (
@@ -71,6 +73,7 @@ func newTenure(w *Worker, t *topic, partition int32, member string) *tenure {
 	}
 	n.in.init()
 	n.orders.init()
+	n.figures.init(len(t.parts))
 	return n
 }
 
@@ -120,8 +123,10 @@ func (t *tenure) loop() {
 			t.m.Lost()
 		}
 		t.now = time.Now()
+		t.beat.begin(t.now)
 		t.obey()
 		t.round()
+		t.beat.end()
 		if at, ok := t.nextWake(); ok {
 			timer.Reset(time.Until(at))
 		} else {
@@ -193,6 +198,9 @@ func (t *tenure) nextWake() (time.Time, bool) {
 	}
 	if t.m.Phase() == lane.Running {
 		at, ok = earlier(at, ok, t.lastCommit.Add(repeatCommit)), true
+	}
+	if t.figures.unpublished {
+		at, ok = earlier(at, ok, t.reported.Add(statusInterval)), true
 	}
 	if !t.leave.next.IsZero() {
 		at, ok = earlier(at, ok, t.leave.next), true

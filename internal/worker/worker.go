@@ -47,6 +47,12 @@ type Worker struct {
 	limits   limits
 	lanes    lanes
 
+	instruments *instruments
+	ends        logEnds
+	sourceBeat  beat
+	stageBeat   beat
+	groupBeat   beat
+
 	ready   chan struct{}  // closed once the group client exists
 	trouble chan struct{}  // holds one token: a produce has failed
 	fatal   chan error     // holds the first error that ends the worker
@@ -61,6 +67,7 @@ func New(cfg Config) *Worker {
 		seed: maphash.MakeSeed(), hasher: dedupe.NewHasher(dedupe.NewSeed()),
 		ready: make(chan struct{}), trouble: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
+	w.instruments = newInstruments(cfg.MeterProvider, cfg.Logger)
 	for _, t := range cfg.Topics {
 		w.topics[t.Names.Source()] = newTopic(t, w.gate, w)
 	}
@@ -82,7 +89,11 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 
+	defer w.observe()()
 	var loops sync.WaitGroup
+	if w.instruments.on {
+		loops.Go(func() { w.ends.run(work, w) })
+	}
 	for _, loop := range []func(context.Context){w.sources.run, w.stages.run, w.commits.run, w.watchGroup, w.watchProducer, w.trim} {
 		loops.Go(func() { loop(work) })
 	}

@@ -84,6 +84,7 @@ func (t *tenure) copyRecord(w *lane.Write, to string) *kgo.Record {
 		}
 	}
 	t.note(w, &env, out)
+	t.figures.issued(w, &env)
 	if ev != nil && ev.reduced > 0 {
 		return retrytopics.Fit(out, &env, t.fitTo(to, ev.reduced))
 	}
@@ -140,6 +141,7 @@ func (t *tenure) marked(m *dedupe.Mark) *kgo.Record {
 // answered hands the answers to writes to the machine.
 func (t *tenure) answered(writes []written) {
 	for _, a := range writes {
+		t.landed(&a)
 		if a.err == nil {
 			t.m.Acked(a.token, a.offset)
 			delete(t.evidence, a.token.Entry()) // it is in the log
