@@ -66,6 +66,10 @@ type record struct {
 	times     int           // of those that do something so often
 	takes     time.Duration // of each call
 	wait      time.Duration // of a snooze
+
+	// Scenarios may say what a call does, or hold it until the gate is closed.
+	script func(*call) (ending, error)
+	gate   chan struct{}
 }
 
 // call is one handler call, as the handler itself saw it.
@@ -128,6 +132,9 @@ var (
 
 // handle does what the plan says of the record.
 func (m *member) handle(ctx context.Context, msg *processor.Message) error {
+	if f := m.world.onMessage; f != nil {
+		return f(msg)
+	}
 	rec := m.world.find(msg)
 	if rec == nil {
 		return nil
@@ -168,10 +175,22 @@ func (m *member) work(ctx context.Context, c *call) (ending, error) {
 			return timedOut, context.Cause(ctx)
 		}
 	}
+	if r.gate != nil {
+		select {
+		case <-r.gate:
+		case <-m.killed:
+		case <-done:
+			c.canceled = context.Cause(ctx)
+			return timedOut, context.Cause(ctx)
+		}
+	}
 	select {
 	case <-m.killed:
 		return died, errDead
 	default:
+	}
+	if r.script != nil {
+		return r.script(c)
 	}
 	switch {
 	case r.will == failAlways || r.will == failTimes && again:

@@ -25,6 +25,7 @@ type host struct {
 	down     bool // no connection is made, none exists
 	loss     float64
 	late     time.Duration // an answer takes up to so much longer
+	exact    time.Duration // every request is on its way for so long
 	slow     time.Duration // a request is on its way for up to so long, whatever happens to the host meanwhile
 	keys     map[int16]bool
 	hits     struct{ lost, late, slow int }
@@ -84,11 +85,37 @@ func (h *host) mend() {
 func (h *host) trouble(loss float64, late, slow time.Duration, keys ...int16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.loss, h.late, h.slow = loss, late, slow
+	h.loss, h.late, h.slow, h.exact = loss, late, slow, 0
 	h.keys = map[int16]bool{}
 	for _, k := range keys {
 		h.keys[k] = true
 	}
+}
+
+// farAway keeps every request with one of the keys on its way for a while.
+func (h *host) farAway(d time.Duration, keys ...int16) {
+	h.trouble(0, 0, 0, keys...)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.exact = d
+}
+
+// holdAnswers keeps the answers to requests with the key back until release is called.
+func (h *host) holdAnswers(key int16) (release func()) {
+	gate := make(chan struct{})
+	h.mu.Lock()
+	h.onRead = func(k int16) {
+		if k == key {
+			<-gate
+		}
+	}
+	h.mu.Unlock()
+	return sync.OnceFunc(func() {
+		h.mu.Lock()
+		h.onRead = nil
+		h.mu.Unlock()
+		close(gate)
+	})
 }
 
 func (h *host) fate(key int16) (lose bool, late, slow time.Duration) {
@@ -100,6 +127,9 @@ func (h *host) fate(key int16) (lose bool, late, slow time.Duration) {
 	if h.loss > 0 && h.rng.Float64() < h.loss {
 		h.hits.lost++
 		return true, 0, 0
+	}
+	if h.exact > 0 {
+		return false, 0, h.exact
 	}
 	if h.late > 0 && h.rng.IntN(3) == 0 {
 		h.hits.late++

@@ -58,6 +58,8 @@ type world struct {
 	watch   watcher
 	onCall  func(*call)
 
+	onMessage func(*processor.Message) error // handles everything, in stories without a plan
+
 	mu      sync.Mutex
 	plan    []*record
 	members []*member
@@ -134,8 +136,22 @@ func newWorld(seed uint64, cfg setup) (*world, error) {
 	}
 	w.admin = kadm.NewClient(w.client)
 	w.watch.w = w
+	if err := w.createTopics(); err != nil {
+		return nil, err
+	}
 	w.cfg.start = time.Now()
 	return w, w.watch.start(w)
+}
+
+// createTopics creates what a worker would, so that the oracle reads it from the start.
+func (w *world) createTopics() error {
+	ctx := context.Background()
+	want := retrytopics.Want{Names: w.names, Policy: w.cfg.topic.Retry, NoIdempotency: w.cfg.topic.Idempotency.Mode == processor.DedupeOff}
+	state, err := retrytopics.Read(ctx, w.admin, want)
+	if err != nil {
+		return err
+	}
+	return retrytopics.Apply(ctx, w.admin, retrytopics.Plan(want, state))
 }
 
 func (w *world) close() {
