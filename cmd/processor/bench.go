@@ -66,15 +66,24 @@ func (b *benchFlags) run(ctx context.Context) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	return bench.Run(ctx, b.cfg, func(r bench.Result) error {
-		if b.output == outputJSON {
-			return writeJSON(b.env.stdout, []bench.Result{r})
-		}
-		_, err := fmt.Fprintf(b.env.stdout, "%-22s bare %9.0f/s %5.2f CPU s/M   worker %9.0f/s %5.2f CPU s/M   ratio %.2f (%.2f to %.2f)\n",
+	return bench.Run(ctx, b.cfg, b.print)
+}
+
+func (b *benchFlags) print(result any) error {
+	if b.output == outputJSON {
+		return writeJSON(b.env.stdout, []any{result})
+	}
+	var text string
+	switch r := result.(type) {
+	case bench.Result:
+		text = fmt.Sprintf("%-22s bare %9.0f/s %5.2f CPU s/M   worker %9.0f/s %5.2f CPU s/M   ratio %.2f (%.2f to %.2f)",
 			r.Case, r.BarePerS, r.BareCPU, r.WorkerPerS, r.WorkerCPU, r.Ratio, r.RatioMin, r.RatioMax)
-		if err != nil {
-			return fmt.Errorf("print the result: %w", err)
-		}
-		return nil
-	})
+	case bench.Lateness:
+		text = fmt.Sprintf("%-22s of %d retries at %d/s: p50 %.1f ms, p99 %.1f ms, most %.1f ms, early %d",
+			r.Case, r.Records, r.PerS, r.P50, r.P99, r.Max, r.Early)
+	}
+	if _, err := fmt.Fprintln(b.env.stdout, text); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/laneway-go/laneway/dedupe"
@@ -76,7 +74,7 @@ func Cases() []string {
 	for _, c := range cases() {
 		names = append(names, c.name)
 	}
-	return names
+	return append(names, latenessCase)
 }
 
 type bench struct {
@@ -88,8 +86,8 @@ type bench struct {
 	prefix string
 }
 
-// Run loads a topic and measures the cases; each result is handed to done as it comes.
-func Run(ctx context.Context, cfg Config, done func(Result) error) error {
+// Run loads a topic and measures the cases; each result, a [Result] or a [Lateness], is handed to done as it comes.
+func Run(ctx context.Context, cfg Config, done func(any) error) error {
 	b := &bench{cfg: cfg, prefix: fmt.Sprintf("laneway-bench-%d", time.Now().UnixNano())}
 	b.topic = b.prefix
 	var err error
@@ -98,14 +96,31 @@ func Run(ctx context.Context, cfg Config, done func(Result) error) error {
 	}
 	defer b.client.Close()
 	b.admin = kadm.NewClient(b.client)
+	if err := b.compareAll(ctx, done); err != nil || !b.wants(latenessCase) {
+		return err
+	}
+	l, err := b.lateness(ctx)
+	if err != nil {
+		return fmt.Errorf("case %s: %w", latenessCase, err)
+	}
+	return done(l)
+}
+
+func (b *bench) wants(name string) bool {
+	return len(b.cfg.Cases) == 0 || slices.Contains(b.cfg.Cases, name)
+}
+
+// compareAll measures the cases that were asked for and have a bare client to compare with.
+func (b *bench) compareAll(ctx context.Context, done func(any) error) error {
+	wanted := slices.DeleteFunc(cases(), func(c comparison) bool { return !b.wants(c.name) })
+	if len(wanted) == 0 {
+		return nil
+	}
 	if err := b.load(ctx); err != nil {
 		return err
 	}
 	defer func() { _, _ = b.admin.DeleteTopics(context.WithoutCancel(ctx), b.topic) }()
-	for _, c := range cases() {
-		if len(cfg.Cases) > 0 && !slices.Contains(cfg.Cases, c.name) {
-			continue
-		}
+	for _, c := range wanted {
 		r, err := b.compare(ctx, c.name, c.bare, c.worker)
 		if err != nil {
 			return fmt.Errorf("case %s: %w", c.name, err)
@@ -123,9 +138,8 @@ func (b *bench) options(opts ...kgo.Opt) []kgo.Opt {
 
 // load fills the topic: values of 200 bytes that do not compress, keys of 12 bytes out of 100,000, an id in a header.
 func (b *bench) load(ctx context.Context) error {
-	one := "1"
-	if _, err := b.admin.CreateTopic(ctx, int32(b.cfg.Partitions), -1, map[string]*string{"min.insync.replicas": &one}, b.topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-		return fmt.Errorf("create topic %s: %w", b.topic, err)
+	if err := b.create(ctx, b.topic); err != nil {
+		return err
 	}
 	rnd := rand.NewChaCha8([32]byte{1})
 	var failed atomic.Pointer[error]
@@ -149,6 +163,25 @@ func (b *bench) load(ctx context.Context) error {
 		return fmt.Errorf("fill topic %s: %w", b.topic, *err)
 	}
 	return nil
+}
+
+// create makes a topic and waits until it can be seen.
+func (b *bench) create(ctx context.Context, topic string) error {
+	if _, err := b.admin.CreateTopic(ctx, int32(b.cfg.Partitions), -1, nil, topic); err != nil {
+		return fmt.Errorf("create topic %s: %w", topic, err)
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if ends, err := b.admin.ListEndOffsets(ctx, topic); err == nil && ends.Error() == nil && len(ends[topic]) == b.cfg.Partitions {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for topic %s: %w", topic, ctx.Err())
+		}
+	}
 }
 
 // compare runs both sides in turns, after one round that does not count.

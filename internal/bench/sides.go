@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -24,8 +26,8 @@ func consume(ctx context.Context, b *bench, group string) (sample, error) {
 // mark is the bare client that also writes one 60-byte mark a record.
 func mark(ctx context.Context, b *bench, group string) (sample, error) {
 	topic := group + "-marks"
-	if _, err := b.admin.CreateTopic(ctx, int32(b.cfg.Partitions), -1, nil, topic); err != nil {
-		return sample{}, fmt.Errorf("create topic %s: %w", topic, err)
+	if err := b.create(ctx, topic); err != nil {
+		return sample{}, err
 	}
 	defer func() { _, _ = b.admin.DeleteTopics(context.WithoutCancel(ctx), topic) }()
 	if err := b.writeFirst(ctx, topic, []byte("first")); err != nil {
@@ -140,17 +142,21 @@ func (b *bench) writeFirst(ctx context.Context, topic string, key []byte) error 
 
 // cleanUp deletes the topics of a worker's run.
 func (b *bench) cleanUp(ctx context.Context, group string) error {
+	return b.deleteTopics(ctx, func(t string) bool { return strings.HasPrefix(t, b.topic+".") || t == group+".control" })
+}
+
+// drop deletes a source topic and those of the group of the same name.
+func (b *bench) drop(ctx context.Context, topic string) error {
+	return b.deleteTopics(ctx, func(t string) bool { return t == topic || strings.HasPrefix(t, topic+".") })
+}
+
+func (b *bench) deleteTopics(ctx context.Context, ours func(string) bool) error {
 	topics, err := b.admin.ListTopics(ctx)
 	if err != nil {
 		return fmt.Errorf("list topics: %w", err)
 	}
-	var ours []string
-	for _, t := range topics.Names() {
-		if len(t) > len(b.topic) && t[:len(b.topic)+1] == b.topic+"." || t == group+".control" {
-			ours = append(ours, t)
-		}
-	}
-	if _, err = b.admin.DeleteTopics(ctx, ours...); err != nil {
+	names := slices.DeleteFunc(topics.Names(), func(t string) bool { return !ours(t) })
+	if _, err = b.admin.DeleteTopics(ctx, names...); err != nil {
 		return fmt.Errorf("delete topics: %w", err)
 	}
 	return nil
