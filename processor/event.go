@@ -46,16 +46,27 @@ type Counts struct {
 
 // Lane is the state of one partition that this process owns.
 type Lane struct {
-	Topic     string
-	Partition int32
-	Phase     string            // scanning, taking, running, giving, leaving, closed
-	Fence     int64             // number of the tenure
-	Unsettled int               // records of the source that were read and have not settled
-	Lowest    int64             // offset of the first of them, or the next one to be read
-	Waiting   map[string]int    // records held in memory until they are due or their turn comes, by topic
-	Pauses    map[string]string // topics that are not being fetched, and why
-	Calls     int               // handler calls that are out
-	Trouble   string            // why writes fail at the moment; "" if they do not
+	Topic     string            `json:"topic"`
+	Partition int32             `json:"partition"`
+	Phase     string            `json:"phase"`            // scanning, taking, running, giving, leaving, closed
+	Fence     int64             `json:"fence"`            // number of the tenure
+	Unsettled int               `json:"unsettled"`        // records of the source that were taken up and have not settled
+	Lowest    int64             `json:"lowest"`           // offset of the first of them, or the next one to be taken up
+	Position  int64             `json:"position"`         // offset of the next record to be taken up
+	Oldest    time.Time         `json:"oldest,omitzero"`  // timestamp of the first that has not settled, to a second or so; zero: all that was fetched has
+	Progress  time.Time         `json:"progress"`         // when a record last went on
+	Waiting   map[string]int    `json:"waiting"`          // records held in memory until they are due or their turn comes, by topic
+	Tiers     []Tier            `json:"tiers"`            // the delay topics
+	Pauses    map[string]string `json:"pauses"`           // topics that are not being fetched, and why
+	Buffered  int64             `json:"buffered"`         // bytes of fetched records that were not taken up yet
+	Calls     int               `json:"calls"`            // handler calls that are out
+	Trouble   string            `json:"trouble,omitzero"` // why writes fail at the moment; "" if they do not
+}
+
+// Tier is one delay topic of a lane.
+type Tier struct {
+	Delay   string `json:"delay"`
+	Waiting int64  `json:"waiting"` // records in it that have not settled
 }
 
 // Counts returns the counts of a source topic; zero before Run and for a topic that is not configured.
@@ -78,10 +89,15 @@ func (p *Processor) Lanes() []Lane {
 	}
 	var out []Lane
 	for _, s := range w.Lanes() {
-		out = append(out, Lane{
+		l := Lane{
 			Topic: s.Topic, Partition: s.Partition, Phase: s.Phase.String(), Fence: s.Tenure, Unsettled: s.Unsettled,
-			Lowest: s.Lowest, Waiting: s.Waiting, Pauses: s.Pauses, Calls: s.Calls, Trouble: s.Trouble,
-		})
+			Lowest: s.Lowest, Position: s.Position, Oldest: s.Oldest, Progress: s.Progress, Waiting: s.Waiting,
+			Pauses: s.Pauses, Buffered: s.Buffered, Calls: s.Calls, Trouble: s.Trouble,
+		}
+		for _, t := range s.Tiers {
+			l.Tiers = append(l.Tiers, Tier{Delay: t.Name, Waiting: t.Waiting})
+		}
+		out = append(out, l)
 	}
 	return out
 }

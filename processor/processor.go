@@ -31,6 +31,7 @@ var (
 type Processor struct {
 	cfg    Config
 	ran    atomic.Bool
+	ended  atomic.Bool
 	worker atomic.Pointer[worker.Worker]
 }
 
@@ -52,6 +53,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
 		return ErrRan
 	}
+	defer p.ended.Store(true)
 	cfg, err := p.prepare(ctx)
 	if err != nil {
 		return err

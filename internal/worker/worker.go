@@ -52,6 +52,7 @@ type Worker struct {
 	sourceBeat  beat
 	stageBeat   beat
 	groupBeat   beat
+	restored    atomic.Bool // all lanes of an assignment were taken over once
 
 	ready   chan struct{}  // closed once the group client exists
 	trouble chan struct{}  // holds one token: a produce has failed

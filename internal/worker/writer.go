@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -32,6 +33,9 @@ func (t *tenure) produce(writes []lane.Write) {
 		rec := t.record(w)
 		token := w.Token
 		t.w.producer.TryProduce(t.w.ctx, rec, func(r *kgo.Record, err error) {
+			if err != nil {
+				err = fmt.Errorf("produce to %s: %w", r.Topic, err)
+			}
 			t.in.put(func(n *news) { n.writes = append(n.writes, written{token: token, offset: r.Offset, err: err}) })
 		})
 	}
