@@ -4,8 +4,8 @@
 //	t, err := observability.New(ctx, observability.Config{Logger: log})
 //	cfg.MeterProvider, cfg.TracerProvider = t.Meters, t.Tracers
 //	p, err := processor.New(cfg, handler)
-//	ops, err := observability.Listen(observability.OpsConfig{Listen: "127.0.0.1:9464", Processor: p, Metrics: t.Metrics})
-//	go ops.Serve(ctx)
+//	ops, err := observability.Listen(observability.OpsConfig{Listen: "127.0.0.1:9464", Metrics: t.Metrics})
+//	go ops.Serve(ctx, p)
 //	err = p.Run(ctx)
 //	err = errors.Join(err, t.Shutdown(context.Background()))
 //

@@ -32,14 +32,15 @@ import (
 type Config struct {
 	Service string       // service.name where OTEL_SERVICE_NAME does not say it; default "laneway"
 	Version string       // service.version; default: not said
+	Unread  bool         // nobody scrapes: there are metrics only if they are sent
 	Logger  *slog.Logger // is told of exports that fail, of all SDKs in the process; default: none
 }
 
 // Telemetry is a running SDK. Its fields do not change.
 type Telemetry struct {
-	Meters  metric.MeterProvider
+	Meters  metric.MeterProvider // nil: nobody reads metrics
 	Tracers trace.TracerProvider // nil: nobody wants traces
-	Metrics http.Handler         // what Prometheus scrapes: all metrics of Meters, and those of the Go runtime
+	Metrics http.Handler         // nil if [Config.Unread]; what Prometheus scrapes: all metrics of Meters, and those of the Go runtime
 
 	ends []func(context.Context) error
 }
@@ -56,7 +57,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 		return nil, err
 	}
 	t := &Telemetry{}
-	if err := errors.Join(t.measure(ctx, res), t.trace(ctx, res)); err != nil {
+	if err := errors.Join(t.measure(ctx, res, !cfg.Unread), t.trace(ctx, res)); err != nil {
 		return nil, errors.Join(err, t.Shutdown(ctx))
 	}
 	return t, nil
@@ -86,15 +87,16 @@ func describe(ctx context.Context, cfg Config) (*resource.Resource, error) {
 	return res, nil
 }
 
-// measure makes the meter provider with its readers.
-func (t *Telemetry) measure(ctx context.Context, res *resource.Resource) error {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	scraped, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo())
-	if err != nil {
-		return fmt.Errorf("make the Prometheus exporter: %w", err)
+// measure makes the meter provider with its readers, if it has any.
+func (t *Telemetry) measure(ctx context.Context, res *resource.Resource, scraped bool) error {
+	options := []sdkmetric.Option{sdkmetric.WithResource(res)}
+	if scraped {
+		reader, err := t.scrape()
+		if err != nil {
+			return err
+		}
+		options = append(options, sdkmetric.WithReader(reader))
 	}
-	readers := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(scraped)}
 	wanted, err := pushes("METRICS")
 	if err != nil {
 		return err
@@ -104,13 +106,26 @@ func (t *Telemetry) measure(ctx context.Context, res *resource.Resource) error {
 		if err != nil {
 			return fmt.Errorf("make the OTLP exporter of metrics: %w", err)
 		}
-		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(pushed)))
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(pushed)))
 	}
-	provider := sdkmetric.NewMeterProvider(readers...)
-	t.ends = append(t.ends, provider.Shutdown)
-	t.Meters = provider
-	t.Metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // exemplars need OpenMetrics
+	if scraped || wanted {
+		provider := sdkmetric.NewMeterProvider(options...)
+		t.ends = append(t.ends, provider.Shutdown)
+		t.Meters = provider
+	}
 	return nil
+}
+
+// scrape makes the page for Prometheus, and what fills it.
+func (t *Telemetry) scrape() (sdkmetric.Reader, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo())
+	if err != nil {
+		return nil, fmt.Errorf("make the Prometheus exporter: %w", err)
+	}
+	t.Metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // exemplars need OpenMetrics
+	return reader, nil
 }
 
 // trace makes the tracer provider, if traces are wanted. Its sampler is that of OTEL_TRACES_SAMPLER.
