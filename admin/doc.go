@@ -4,6 +4,7 @@
 //   - [Client.DeadLetters], [Client.Groups]: what was given up, and why.
 //   - [Client.Plan], [Client.Create], [Client.Execute]: tasks that send dead letters or a range of the source again, to this
 //     group only, or that discard dead letters.
+//   - [Client.Trail], [Client.Marks]: where one record is, and what happened to it.
 //
 // # What it needs
 //

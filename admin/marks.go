@@ -2,10 +2,7 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/laneway-go/laneway/dedupe"
 	"github.com/laneway-go/laneway/retrytopics"
@@ -27,27 +24,7 @@ func (c *Client) loadMarks(ctx context.Context, s Source, partition int32) (*mar
 	if s.Want.NoIdempotency {
 		return m, nil
 	}
-	topic := s.Want.Names.Idempotency()
-	l, err := c.log(ctx, topic)
-	if errors.Is(err, ErrNoTopic) {
-		return m, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, span := range l.spans {
-		if span.Partition != partition {
-			continue
-		}
-		var mark dedupe.Mark
-		mark.Identity.Topic, mark.Identity.Partition = s.Name(), partition
-		err = c.read(ctx, topic, l, span, func(r *kgo.Record) error {
-			if mark.Decode(r.Key, r.Value) == nil { // what is not readable proves nothing
-				m.apply(&mark)
-			}
-			return nil
-		})
-	}
+	err := c.eachMark(ctx, s, partition, func(mark *dedupe.Mark, _ string) error { m.apply(mark); return nil })
 	return m, err
 }
 

@@ -94,9 +94,9 @@ func (c *Client) Status(ctx context.Context, now time.Time) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	committed, err := c.adm.FetchOffsets(ctx, c.group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return nil, fmt.Errorf("fetch committed offsets of group %s: %w", c.group, err)
+	committed, err := c.fetchOffsets(ctx)
+	if err != nil {
+		return nil, err
 	}
 	control, err := c.readControl(ctx)
 	if err != nil {
@@ -109,6 +109,15 @@ func (c *Client) Status(ctx context.Context, now time.Time) (*Status, error) {
 		}
 	}
 	return s, nil
+}
+
+// fetchOffsets returns what the group has committed: nothing, if there is no such group.
+func (c *Client) fetchOffsets(ctx context.Context) (kadm.OffsetResponses, error) {
+	committed, err := c.adm.FetchOffsets(ctx, c.group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return nil, fmt.Errorf("fetch committed offsets of group %s: %w", c.group, err)
+	}
+	return committed, nil
 }
 
 // members describes the group and returns who owns what.
