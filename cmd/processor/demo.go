@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/laneway-go/laneway/handlers/exechandler"
+	"github.com/laneway-go/laneway/internal/config"
 	"github.com/laneway-go/laneway/internal/demo"
 	"github.com/laneway-go/laneway/processor"
 )
@@ -29,6 +30,7 @@ type demoFlags struct {
 	tiers   []time.Duration
 	seed    uint64
 	verbose bool
+	ops     string
 }
 
 func newDemo(env *environment) *cobra.Command {
@@ -58,6 +60,7 @@ func newDemo(env *environment) *cobra.Command {
 	f.IntVar(&d.records, "records", 0, "end when so many were made and have settled (default: go on)")
 	f.DurationSliceVar(&d.tiers, "tiers", []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}, "delays of the retry topics")
 	f.Uint64Var(&d.seed, "seed", 1, "the same seed makes the same orders")
+	f.StringVar(&d.ops, "ops", "off", "address to serve metrics, health and lanes at, such as 127.0.0.1:9464")
 	f.BoolVar(&d.verbose, "verbose", false, "log what the worker does")
 	return cmd
 }
@@ -78,6 +81,13 @@ func (d *demoFlags) run(ctx context.Context) error {
 	closeHandler, err := d.addHandler(&cfg)
 	if err != nil {
 		return err
+	}
+	seen, err := openLookout(ctx, config.Ops{Listen: d.ops}, cfg.Logger)
+	if err != nil {
+		return errors.Join(err, closeHandler())
+	}
+	cfg.Meters, cfg.Tracers, cfg.Around = seen.Meters, seen.Tracers, func(ctx context.Context, p *processor.Processor) error {
+		return seen.during(ctx, p, p.Run)
 	}
 	_, err = demo.Run(ctx, cfg)
 	return exitOf(errors.Join(err, closeHandler()))

@@ -41,7 +41,7 @@ func newRoot(env *environment) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&env.file, "config", "c", "", "configuration file, - for standard input (default: $"+config.FileVariable+", or "+defaultFile+")")
 	flags.StringArrayVarP(&env.overrides, "override", "X", nil, "set one setting by its path, such as -X topics.orders.concurrency=8; may be repeated")
-	root.AddCommand(newRun(env), newDemo(env), newBench(env), newCheck(env), newTopics(env), newVersion(env))
+	root.AddCommand(newRun(env), newDemo(env), newBench(env), newCheck(env), newTopics(env), newHealthcheck(env), newVersion(env))
 	env.markStart(root)
 	return root
 }

@@ -29,13 +29,20 @@ func runWorker(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	built, err := cfg.Build(cfg.Logging.Logger(env.stderr))
+	log := cfg.Logging.Logger(env.stderr)
+	built, err := cfg.Build(log)
 	if err != nil {
 		return err
 	}
-	p, err := processor.New(built.Config, nil)
+	seen, err := openLookout(ctx, cfg.Ops, log)
 	if err != nil {
 		return errors.Join(err, built.Close())
 	}
-	return exitOf(errors.Join(p.Run(ctx), built.Close()))
+	built.Config.MeterProvider, built.Config.TracerProvider = seen.Meters, seen.Tracers
+	p, err := processor.New(built.Config, nil)
+	if err != nil {
+		seen.close(ctx)
+		return errors.Join(err, built.Close())
+	}
+	return exitOf(errors.Join(seen.during(ctx, p, p.Run), built.Close()))
 }

@@ -124,6 +124,8 @@ type Ops struct {
 	Listen string `yaml:"listen" default:"127.0.0.1:9464"`
 	// ReadOnly refuses every request that changes something.
 	ReadOnly bool `yaml:"read_only" default:"false"`
+	// PProf serves profiles of the process at /debug/pprof/.
+	PProf bool `yaml:"pprof" default:"false"`
 	// Auth says who may come in. Without it everyone who reaches the listener is an operator.
 	Auth *OpsAuth `yaml:"auth,omitempty"`
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/laneway-go/laneway/dedupe"
 	"github.com/laneway-go/laneway/processor"
@@ -33,6 +35,11 @@ type Config struct {
 	JSON    bool      // events as JSON lines
 	Out     io.Writer // what happens
 	Logger  *slog.Logger
+
+	Meters  metric.MeterProvider
+	Tracers trace.TracerProvider
+	// Around runs the processor, and what goes along with it. Default: its Run.
+	Around func(context.Context, *processor.Processor) error
 }
 
 const (
@@ -80,6 +87,9 @@ func open(cfg Config) (*demo, error) {
 	if len(cfg.Tiers) == 0 {
 		cfg.Tiers = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}
 	}
+	if cfg.Around == nil {
+		cfg.Around = func(ctx context.Context, p *processor.Processor) error { return p.Run(ctx) }
+	}
 	d := &demo{cfg: cfg, print: printer{out: cfg.Out, json: cfg.JSON}}
 	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second), kfake.AllowAutoTopicCreation()}
 	if cfg.Data != "" {
@@ -119,7 +129,7 @@ func (d *demo) makeWorker() error {
 		ClientOptions:    []kgo.Opt{kgo.AllowAutoTopicCreation()}, // for what a handler produces
 		AutoCreateTopics: true, Session: processor.Session{Timeout: 6 * time.Second},
 		Shutdown: processor.Shutdown{Drain: 5 * time.Second},
-		Events:   d.print.event, Logger: d.cfg.Logger,
+		Events:   d.print.event, Logger: d.cfg.Logger, MeterProvider: d.cfg.Meters, TracerProvider: d.cfg.Tracers,
 	}, handler)
 	return err
 }
@@ -151,7 +161,7 @@ func (d *demo) run(ctx context.Context) (Summary, error) {
 		}
 	})
 	loops.Go(func() { d.watch(work) })
-	err := d.p.Run(work)
+	err := d.cfg.Around(work, d.p)
 	stop(nil)
 	loops.Wait()
 	if cause := context.Cause(work); err == nil && ctx.Err() == nil && cause != nil && !errors.Is(cause, errSettled) && !errors.Is(cause, context.Canceled) {
