@@ -66,6 +66,10 @@ type Shutdown struct {
 type Buffers struct {
 	Lane  int64 // default 16 MiB: of one lane
 	Total int64 // default 256 MiB: of the process
+
+	// Waiting bounds the records of all lanes together that wait in delay topics: the process remembers where each of them is, in
+	// about 100 bytes. Past it no new records are taken, until enough of those have settled. Default 5,000,000.
+	Waiting int64
 }
 
 // Topic is one source topic and how its records are worked on.

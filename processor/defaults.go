@@ -57,6 +57,7 @@ func (c Config) withDefaults(handler Handler) (Config, error) {
 	}
 	c.Buffers.Lane = cmp.Or(c.Buffers.Lane, 16<<20)
 	c.Buffers.Total = cmp.Or(c.Buffers.Total, 256<<20)
+	c.Buffers.Waiting = cmp.Or(c.Buffers.Waiting, 5_000_000)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -141,7 +142,7 @@ func (p *Processor) workerConfig(wants []retrytopics.Want, state retrytopics.Sta
 		Group: c.Group, InstanceID: c.InstanceID, Name: name(), Options: p.options(),
 		SessionTimeout: c.Session.Timeout, Heartbeat: c.Session.Heartbeat, RebalanceTimeout: c.Session.Rebalance,
 		CommitInterval: c.CommitInterval, KeepSettled: c.KeepSettled, Drain: c.Shutdown.Drain, Total: c.Shutdown.Total,
-		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, Logger: c.Logger, Hooks: c.hooks(), MeterProvider: c.MeterProvider,
+		LaneBytes: c.Buffers.Lane, TotalBytes: c.Buffers.Total, MaxWaiting: c.Buffers.Waiting, Logger: c.Logger, Hooks: c.hooks(), MeterProvider: c.MeterProvider,
 	}
 	for i, t := range c.Topics {
 		w := worker.Topic{

@@ -18,7 +18,11 @@ import (
 	"github.com/laneway-go/laneway/processor"
 )
 
-var well = processor.Health{Live: processor.Check{OK: true}, Started: processor.Check{OK: true}, Ready: processor.Check{OK: true}}
+// well is the health of a worker that lacks nothing.
+func well() processor.Health {
+	yes := processor.Check{OK: true}
+	return processor.Health{Live: yes, Started: yes, Ready: yes}
+}
 
 func TestHealthFollowsTheLifeOfAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +39,7 @@ func TestHealthFollowsTheLifeOfAProcessor(t *testing.T) {
 		}
 		close(hold)
 		settle(5 * time.Second)
-		if diff := cmp.Diff(well, p.Health()); diff != "" {
+		if diff := cmp.Diff(well(), p.Health()); diff != "" {
 			t.Errorf("running and idle (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {
@@ -81,7 +85,7 @@ func TestAHandlerThatIgnoresItsLimitIsNotLive(t *testing.T) {
 		}
 		close(hang)
 		settle(time.Second)
-		if diff := cmp.Diff(well, p.Health()); diff != "" {
+		if diff := cmp.Diff(well(), p.Health()); diff != "" {
 			t.Errorf("after it returned (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {
@@ -106,7 +110,7 @@ func TestReadinessNamesTheTopicThatCannotBeWritten(t *testing.T) {
 		}
 		close(refuse)
 		settle(time.Minute)
-		if diff := cmp.Diff(well, p.Health()); diff != "" {
+		if diff := cmp.Diff(well(), p.Health()); diff != "" {
 			t.Errorf("after it took the record (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {

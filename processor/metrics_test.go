@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/attribute"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdk "go.opentelemetry.io/otel/sdk/metric"        //nolint:depguard // reads what the library has measured
+	"go.opentelemetry.io/otel/sdk/metric/metricdata" //nolint:depguard // as above
 
 	"github.com/laneway-go/laneway/dedupe"
 	"github.com/laneway-go/laneway/processor"

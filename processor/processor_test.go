@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +190,42 @@ func TestMarksPastTheWindowAreRemoved(t *testing.T) {
 		}
 		if n := p.Counts("orders"); n.Done != 1 || n.Duplicates != 1 {
 			t.Errorf("counts %+v", n)
+		}
+	})
+}
+
+func TestTooManyWaitingRecordsStopIntakeUntilSomeHaveSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 1)
+		defer c.close()
+		cfg := c.config(processor.Topic{})
+		cfg.Buffers.Waiting = 20
+		var down atomic.Bool
+		down.Store(true)
+		p, stop := run(t, cfg, func(context.Context, *processor.Message) error {
+			if down.Load() {
+				return errors.New("down")
+			}
+			return nil
+		})
+		for range 100 {
+			c.produce(t, &kgo.Record{Value: []byte("v")})
+			<-time.After(20 * time.Millisecond) // virtual: each is fetched alone
+		}
+		if n := p.Counts("orders"); n.Taken < 20 || n.Taken > 30 {
+			t.Errorf("took %d records with room for 20 that wait", n.Taken)
+		}
+		<-time.After(time.Second) // the status may be old
+		if why := p.Lanes()[0].Pauses["orders"]; why != "waiting_full" {
+			t.Errorf("pause %q", why)
+		}
+		down.Store(false)
+		<-time.After(30 * time.Minute)
+		if n := p.Counts("orders"); n.Done != 100 {
+			t.Errorf("counts %+v, want all done", n)
+		}
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
 		}
 	})
 }

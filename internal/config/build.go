@@ -41,7 +41,7 @@ func (c *Config) Build(logger *slog.Logger) (*Worker, error) {
 			Rebalance: time.Duration(c.Session.Rebalance),
 		},
 		Shutdown:         processor.Shutdown{Drain: time.Duration(c.Shutdown.Drain), Total: time.Duration(c.Shutdown.Total)},
-		Buffers:          processor.Buffers{Lane: int64(c.Buffers.Lane), Total: int64(c.Buffers.Total)},
+		Buffers:          processor.Buffers{Lane: int64(c.Buffers.Lane), Total: int64(c.Buffers.Total), Waiting: int64(c.Buffers.Waiting)},
 		CommitInterval:   time.Duration(c.CommitInterval),
 		TopicTemplate:    c.TopicTemplate,
 		AutoCreateTopics: c.AutoCreateTopics,

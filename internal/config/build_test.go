@@ -29,7 +29,7 @@ topics:
 session: {timeout: 10s, heartbeat: 1s, rebalance: 11s}
 instance_id: pod-1
 shutdown: {drain: 12s, total: 13s}
-buffers: {lane: 14MiB, total: 15MiB}
+buffers: {lane: 14MiB, total: 15MiB, waiting: 2000000}
 commit_interval: 16ms
 topic_template: "{group}.{source}.{role}"
 auto_create_topics: true
@@ -63,7 +63,7 @@ auto_create_topics: true
 		Brokers: []string{"a:1"}, Group: "billing", InstanceID: "pod-1",
 		Session:        processor.Session{Timeout: 10 * time.Second, Heartbeat: time.Second, Rebalance: 11 * time.Second},
 		Shutdown:       processor.Shutdown{Drain: 12 * time.Second, Total: 13 * time.Second},
-		Buffers:        processor.Buffers{Lane: 14 << 20, Total: 15 << 20},
+		Buffers:        processor.Buffers{Lane: 14 << 20, Total: 15 << 20, Waiting: 2_000_000},
 		CommitInterval: 16 * time.Millisecond, TopicTemplate: "{group}.{source}.{role}", AutoCreateTopics: true,
 	}, got); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

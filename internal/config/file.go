@@ -110,12 +110,14 @@ type Shutdown struct {
 	Total Duration `yaml:"total" default:"25s" min:"1ms" max:"1h"`
 }
 
-// Buffers bounds the memory of fetched records that wait, in decompressed bytes.
+// Buffers bounds the memory of records that wait: the sizes are of fetched ones, in decompressed bytes.
 type Buffers struct {
 	// Lane bounds one partition.
 	Lane Bytes `yaml:"lane" default:"16MiB" min:"64KiB" max:"4GiB"`
 	// Total bounds the process.
 	Total Bytes `yaml:"total" default:"256MiB" min:"1MiB" max:"1TiB"`
+	// Waiting bounds the records that wait in delay topics, in all partitions together; past it no new ones are taken.
+	Waiting int `yaml:"waiting" default:"5000000" min:"1000" max:"1000000000"`
 }
 
 // Ops is the listener for metrics, health and the admin API.

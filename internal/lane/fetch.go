@@ -42,6 +42,10 @@ func (m *Machine) Fetch(p Part) Pause {
 // Resumes says whether a part that was full has so much room again that fetching it anew is worth its cost (R20).
 func (m *Machine) Resumes(p Part) bool { return m.tracker(p).Resumes() }
 
+// IsPastWaiting says whether the source has been read past the origin of everything that was found waiting: only then may its
+// intake be stopped for long without that those records wait for it (R10, R44).
+func (m *Machine) IsPastWaiting() bool { return m.tracker(Source).Position() > m.furthest }
+
 // nextUnread returns when the first of the copies that are known in a stage, and were not fetched, is due.
 func (m *Machine) nextUnread(p Part) (due int64, ok bool) {
 	h := &m.parts[p].unread

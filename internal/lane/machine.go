@@ -67,7 +67,8 @@ type Machine struct {
 
 	marks     marks
 	finished  recent
-	replays   int // known entries with run ≥ 1
+	furthest  int64 // greatest origin, in the present source, of a record that was found in a stage; -1 if none was
+	replays   int   // known entries with run ≥ 1
 	xbusy     map[dedupe.Hash]int32
 	xwait     map[dedupe.Hash][]int32
 	beyond    []ghost // settled copies that the metadata has no room for (R20)
@@ -87,7 +88,7 @@ type Machine struct {
 // New returns a machine that waits for its scans.
 func New(cfg Config, inherited Inherited, now int64) *Machine {
 	m := &Machine{
-		cfg: cfg.withDefaults(), now: now, opened: now,
+		cfg: cfg.withDefaults(), furthest: -1, now: now, opened: now,
 		topic: inherited.Topic, number: inherited.Lane.Tenure,
 		genOf: map[genKey]Gen{}, more: map[int32]more{},
 		xbusy: map[dedupe.Hash]int32{}, xwait: map[dedupe.Hash][]int32{},

@@ -150,6 +150,9 @@ func (m *Machine) enter(p Part, c *Copy, wasFetched bool) {
 	if p != Source || e.run > 0 {
 		m.ids.add(m, i)
 	}
+	if p != Source && e.run == 0 && m.gens[e.gen].present {
+		m.furthest = max(m.furthest, e.origin)
+	}
 	if e.run == 0 || wasFetched {
 		m.line(i, c.Keyed)
 	}

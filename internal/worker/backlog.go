@@ -153,6 +153,10 @@ func (t *tenure) control() {
 		case b.added && !b.open && (b.bytes > budget/2 || p == 0 && !t.m.Resumes(lane.Source)):
 			want = false // resume at half: frequent pauses collapse a partition (R20)
 		}
+		if p == 0 {
+			t.crowded = want && t.tooManyWait()
+			want = want && !t.crowded
+		}
 		if want == b.open && (b.added || !want) {
 			continue
 		}
@@ -165,6 +169,16 @@ func (t *tenure) control() {
 		}
 		b.open = want
 	}
+}
+
+// tooManyWait says whether the process remembers so many waiting records that its lanes take no new ones (R44). A lane that is
+// stopped goes on once a tenth of the room is free again.
+func (t *tenure) tooManyWait() bool {
+	limit := t.w.cfg.MaxWaiting
+	if source := &t.backlog[lane.Source]; source.added && !source.open {
+		limit -= limit / 10
+	}
+	return t.w.waiting.Load() >= limit && t.m.IsPastWaiting()
 }
 
 // closeParts takes the lane's partitions from the readers.

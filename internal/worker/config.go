@@ -32,7 +32,8 @@ type Config struct {
 	KeepSettled      time.Duration // how long settled records stay in the delay topics
 	LaneBytes        int64
 	TotalBytes       int64
-	MaxCalls         int // handler calls at once in all topics together; 0: no limit
+	MaxWaiting       int64 // records that wait in all lanes together, past which no source is fetched (R44)
+	MaxCalls         int   // handler calls at once in all topics together; 0: no limit
 
 	Logger        *slog.Logger
 	Hooks         Hooks
@@ -123,7 +124,7 @@ func (t *Topic) laneConfig() lane.Config {
 	c := lane.Config{
 		Mode: t.Mode, Ordering: t.Ordering, UserKeys: !t.Key.Default() && t.Mode != lane.Off,
 		MaxAttempts: p.MaxAttempts, Jitter: max(p.Jitter, 0), MaxJitter: p.MaxJitter.Milliseconds(),
-		MarkPause: markPause, MaxSnoozes: p.MaxSnoozes, MaxSnooze: p.MaxSnoozeAge.Milliseconds(), Window: t.Window,
+		MarkPause: markPause, Turns: true, MaxSnoozes: p.MaxSnoozes, MaxSnooze: p.MaxSnoozeAge.Milliseconds(), Window: t.Window,
 	}
 	for _, s := range t.Stages {
 		c.Stages = append(c.Stages, lane.Stage{Delay: s.Delay.Milliseconds(), Target: s.Target})

@@ -82,12 +82,12 @@ func (t *tenure) landed(a *written) {
 func (t *topic) tier(p lane.Part) string { return retrytopics.FormatDelay(t.delay(p)) }
 
 // count counts the calls that ended in a way of their own.
-func (m *topicMeter) count(k dispatch.Kind) {
+func (m *topicMeter) count(ctx context.Context, k dispatch.Kind) {
 	switch k {
 	case dispatch.TimedOut, dispatch.Stuck:
-		m.timeouts.Add(context.Background(), 1, m.plain)
+		m.timeouts.Add(ctx, 1, m.plain)
 	case dispatch.Panicked:
-		m.panics.Add(context.Background(), 1, m.plain)
+		m.panics.Add(ctx, 1, m.plain)
 	case dispatch.Done, dispatch.Canceled, dispatch.Unstarted:
 	}
 }
@@ -96,7 +96,7 @@ func (m *topicMeter) count(k dispatch.Kind) {
 func (t *topic) timed(ctx context.Context, user *any, d *Delivery, due int64) error {
 	m, start := t.meter, time.Now()
 	if due > 0 {
-		m.lateness.Record(ctx, max(start.Sub(time.UnixMilli(due)), 0).Seconds(), m.plain)
+		m.lateness.Record(ctx, max(start.Sub(time.UnixMilli(due)), 0).Seconds(), m.callLate...)
 	}
 	err := t.Handle(ctx, user, d)
 	labels := m.callOK

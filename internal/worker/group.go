@@ -55,14 +55,14 @@ func (l *lanes) unclean() bool {
 
 // assigned begins a tenure for every partition that is ours and has none. The client calls it at each new generation, also
 // with nothing new: a lane that was lost by a commit's refusal may be ours again without being named (R23).
-func (w *Worker) assigned(_ context.Context, cl *kgo.Client, added map[string][]int32) {
+func (w *Worker) assigned(ctx context.Context, cl *kgo.Client, added map[string][]int32) {
 	<-w.ready
 	member, generation := cl.GroupMetadata()
 	l := &w.lanes
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.member != member || l.generation != generation {
-		w.instruments.rebalances.Add(w.ctx, 1)
+		w.instruments.rebalances.Add(ctx, 1)
 	}
 	l.member, l.generation = member, generation
 	for name, partitions := range added {

@@ -168,7 +168,7 @@ type topicMeter struct {
 
 	asDone, asDead, asSkipped, asDuplicate metric.MeasurementOption
 	resultDuplicate, resultGhost           metric.MeasurementOption
-	callOK, callFailed                     []metric.RecordOption
+	callLate, callOK, callFailed           []metric.RecordOption // lists, or each call would make one
 }
 
 func (i *instruments) of(topic, group string) *topicMeter {
@@ -187,13 +187,12 @@ func (i *instruments) of(topic, group string) *topicMeter {
 		instruments: i, topic: name, plain: with(),
 		asDone: outcome("done"), asDead: outcome("dead"), asSkipped: outcome("skipped"), asDuplicate: outcome("duplicate"),
 		resultDuplicate: result("duplicate"), resultGhost: result("ghost"),
-		callOK: call(), callFailed: call(semconv.ErrorTypeOther),
+		callLate: []metric.RecordOption{with()}, callOK: call(), callFailed: call(semconv.ErrorTypeOther),
 	}
 }
 
 // add counts what a lane has counted since before.
-func (m *topicMeter) add(now, before Counts) {
-	ctx := context.Background()
+func (m *topicMeter) add(ctx context.Context, now, before Counts) {
 	for _, c := range []struct {
 		to metric.Int64Counter
 		as metric.MeasurementOption

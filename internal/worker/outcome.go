@@ -14,7 +14,7 @@ func (t *tenure) returned(results []dispatch.Result) {
 	for i := range results {
 		r := &results[i]
 		ref := lane.Ref(r.Token)
-		t.topic.meter.count(r.Kind)
+		t.topic.meter.count(t.w.ctx, r.Kind)
 		o, ev := t.judge(r)
 		if ev != nil {
 			ev.at = t.now

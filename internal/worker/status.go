@@ -118,6 +118,7 @@ func (t *tenure) report() {
 	now := t.m.Counts()
 	if now != t.counted {
 		t.topic.counts.add(now, t.counted)
+		t.w.waiting.Add(now.Waiting - t.counted.Waiting)
 		if progressed(now, t.counted) {
 			t.figures.progress = t.now
 		}
@@ -150,7 +151,7 @@ func (t *tenure) publish(phase lane.Phase) {
 	if phase == lane.Running && t.figures.progress.IsZero() {
 		t.figures.progress = t.now
 	}
-	t.topic.meter.add(t.counted, t.figures.metered)
+	t.topic.meter.add(t.w.ctx, t.counted, t.figures.metered)
 	t.figures.metered = t.counted
 	s := &Status{
 		Topic: t.topic.Names.Source(), Partition: t.partition, Phase: phase, Tenure: t.m.Tenure(), Calls: t.out,
@@ -163,6 +164,8 @@ func (t *tenure) publish(phase lane.Phase) {
 		}
 		if why := t.m.Fetch(lane.Part(p)); why != lane.Open {
 			s.Pauses[name] = why.String()
+		} else if p == 0 && t.crowded {
+			s.Pauses[name] = "waiting_full"
 		} else if t.backlog[p].added && !t.backlog[p].open {
 			s.Pauses[name] = "buffer_full"
 		}

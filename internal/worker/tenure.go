@@ -41,6 +41,7 @@ type tenure struct {
 	tasks        []dispatch.Task
 	out          int // calls that are out
 	maxOut       int
+	crowded      bool  // the source is not fetched because too many records wait
 	touched      int64 // see touch
 	evidence     map[int32]*evidence
 	now          time.Time
@@ -53,6 +54,7 @@ type tenure struct {
 	lastErr      error
 	reported     time.Time
 	troubled     bool // produces fail; said so once
+	hasTurn      bool // see turns
 	phase        lane.Phase
 	counted      lane.Counts
 	leave        leaving
@@ -96,9 +98,11 @@ func (t *tenure) run() {
 		defer stop()
 	}
 	t.loop()
+	t.w.turns.release(t)
 	t.closeParts()
 	t.report()
 	t.topic.counts.ended(t.partition, t.counted.Waiting)
+	t.w.waiting.Add(-t.counted.Waiting)
 }
 
 // abortTakeover ends a tenure that did not get to its machine's first round.
@@ -157,6 +161,7 @@ func (t *tenure) round() {
 		t.m.Flush(t.now.UnixMilli())
 		t.carryOut()
 	}
+	t.takeTurns()
 	t.control()
 	if t.m.Phase() == lane.Running && t.now.Sub(t.lastPosition) >= positionEvery || t.m.Phase() == lane.Leaving && t.phase != lane.Leaving {
 		t.writePosition()
@@ -202,11 +207,17 @@ func (t *tenure) nextWake() (time.Time, bool) {
 	if t.figures.unpublished {
 		at, ok = earlier(at, ok, t.reported.Add(statusInterval)), true
 	}
+	if t.crowded {
+		at, ok = earlier(at, ok, t.now.Add(crowdedWait)), true
+	}
 	if !t.leave.next.IsZero() {
 		at, ok = earlier(at, ok, t.leave.next), true
 	}
 	return at, ok
 }
+
+// crowdedWait is how often a lane that takes no new records looks whether there is room again: others make it.
+const crowdedWait = time.Second
 
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {

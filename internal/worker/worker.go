@@ -45,6 +45,7 @@ type Worker struct {
 	stages   *reader
 	commits  *committer
 	limits   limits
+	turns    turns
 	lanes    lanes
 
 	instruments *instruments
@@ -59,6 +60,7 @@ type Worker struct {
 	fatal   chan error     // holds the first error that ends the worker
 	running sync.WaitGroup // tenures
 	nLanes  atomic.Int64
+	waiting atomic.Int64 // records that wait in all lanes
 }
 
 // New makes a worker. It starts nothing.
