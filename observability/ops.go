@@ -102,7 +102,9 @@ func (o *Ops) Serve(ctx context.Context, w Watched) error {
 	if server.Shutdown(closing) != nil {
 		_ = server.Close() // a profile may take longer than anybody waits
 	}
-	<-ended
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve operators: %w", err)
+	}
 	return nil
 }
 

@@ -46,7 +46,7 @@ func serve(t *testing.T, cfg observability.OpsConfig, w observability.Watched) s
 
 func request(t *testing.T, method, url string) (status int, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestMetricsAreScrapedByPrometheusNames(t *testing.T) {
 		t.Error("there are traces, and nobody wants them")
 	}
 	page := httptest.NewRecorder()
-	tel.Metrics.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	tel.Metrics.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	for _, want := range []string{"\nlaneway_tested_total 3\n", "\ngo_goroutines ", `service_name="billing-worker"`, `service_version="v1.2.3"`} {
 		if !strings.Contains(page.Body.String(), want) {
 			t.Errorf("page lacks %q", want)
