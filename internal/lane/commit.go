@@ -26,10 +26,13 @@ type commits struct {
 	sent     uint64 // number of the last snapshot
 	acked    uint64
 	inFlight bool
+	source   int64   // offset of the source in the last snapshot
+	stored   int64   // offset of the source in the last one that was acknowledged
 	dirty    bool    // something has changed since the last snapshot
 	urgent   bool    // something waits for the next one
 	awaiting []int32 // entries that wait for a commit: arming, fencing
 	last     bool    // the snapshot in flight is the one of a clean give-up
+	names    bool    // the snapshot in flight names a record as running (R35)
 }
 
 // Commit is one snapshot of the lane: it is stored whole or not at all.
@@ -79,10 +82,12 @@ func (m *Machine) Commit() Commit {
 	c.sent++
 	c.inFlight, c.dirty, c.urgent = true, false, false
 	c.last = m.phase == Leaving
+	c.names = !c.last && m.suspects.isSet
 	out := Commit{Number: c.sent, Tenure: m.number, Parts: make([]PartCommit, len(m.parts))}
 	for p := range m.parts {
 		out.Parts[p] = m.snapshot(Part(p))
 	}
+	c.source = out.Parts[Source].Offset
 	return out
 }
 
@@ -125,6 +130,8 @@ func (m *Machine) Committed(number uint64) {
 		return
 	}
 	c.acked, c.inFlight = number, false
+	c.stored = c.source
+	m.suspects.named = c.names
 	if m.renewal && m.phase >= Taking {
 		m.renewed()
 	}
@@ -161,6 +168,7 @@ func (m *Machine) CommitFailed(number uint64) {
 		return
 	}
 	c.inFlight, c.dirty = false, true
+	m.suspects.named = m.suspects.named || c.names
 	c.urgent = c.urgent || len(c.awaiting) > 0 || m.phase == Taking || m.phase == Leaving || m.renewal
 }
 
@@ -174,6 +182,7 @@ func (m *Machine) RenewTenure(now int64) {
 	m.renewal = true
 	m.commit.urgent = true
 	if m.commit.inFlight {
+		m.suspects.named = m.suspects.named || m.commit.names
 		m.commit.sent++ // the snapshot in flight does not show it: its answer says nothing
 		m.commit.inFlight = false
 	}

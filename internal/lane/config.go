@@ -62,6 +62,7 @@ type Config struct {
 	FetchLead   int64   // ms; how long before its due time a waiting record is fetched; default 2,000 (R44)
 	MarkPause   int64   // ms between the beginnings of two writes of a chunk, if few keys wait for it; default 0 (R39)
 	LongLife    int64   // ms; a life that lasts so long was no crash loop; default 10 min (R34)
+	Turns       bool    // other lanes share the process: a suspect waits for GiveTurn (R35)
 	Careful     int     // unclean lives from which on a lane is careful; default 3 (R34)
 	Window      offsets.Config
 }

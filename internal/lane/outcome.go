@@ -81,6 +81,7 @@ func (m *Machine) Returned(r Ref, o Outcome) bool {
 		return false
 	}
 	e := &m.entries[i]
+	id := e.id()
 	switch o.Kind {
 	case OK:
 		m.done(i)
@@ -105,6 +106,7 @@ func (m *Machine) Returned(r Ref, o Outcome) bool {
 	case Aborted, Unstarted:
 		m.abort(i, o.Kind == Unstarted)
 	}
+	m.survived(id)
 	return true
 }
 

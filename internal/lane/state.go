@@ -245,9 +245,9 @@ func (a *appender) ids(seq func(func(ID) bool)) {
 func (m *Machine) appendRest(a *appender) {
 	a.ids(slices.Values(m.finished.ring))
 	c := &m.commit
-	a.num(bit(c.inFlight), bit(c.dirty), bit(c.urgent), bit(c.last))
+	a.num(bit(c.inFlight), bit(c.dirty), bit(c.urgent), bit(c.last), c.stored)
 	s := &m.suspects
-	a.num(int64(s.unclean), bit(s.careful), bit(s.reset), bit(s.isSet), bit(s.hasGuilt))
+	a.num(int64(s.unclean), bit(s.careful), bit(s.reset), bit(s.isSet), bit(s.hasGuilt), bit(s.named), bit(c.names), int64(s.turn))
 	a.id(s.running)
 	a.id(s.convict)
 	a.ids(slices.Values(s.list))

@@ -16,7 +16,19 @@ type suspects struct {
 	list     []ID // died once while running alone in their lane
 	convict  ID   // died twice
 	hasGuilt bool
+	named    bool // the group may still have a record committed as running
+	turn     turn
 }
+
+// turn says whether a suspect of the lane may run: one at a time in the whole process, from the commit that names it to the one
+// that no longer does. Else a death would count for all suspects that are named, and only one of them caused it (R35).
+type turn uint8
+
+const (
+	noTurn turn = iota
+	wantsTurn
+	hasTurn
+)
 
 func (s *suspects) has(id ID) bool { return slices.Contains(s.list, id) }
 
@@ -32,12 +44,47 @@ func (m *Machine) inheritSuspects(l offsets.LaneState) {
 	if l.Running == nil {
 		return
 	}
-	s.running, s.isSet = m.fromCommit(*l.Running), true
+	s.named = true
+	s.running = m.fromCommit(*l.Running)
 	if s.has(s.running) {
-		s.convict, s.hasGuilt = s.running, true
+		// It stays named until it is in the dlt, so that a death before that does not forget the verdict.
+		s.convict, s.hasGuilt, s.isSet = s.running, true, true
 	} else {
-		s.list = append(s.list, s.running)
+		s.list = append(s.list, s.running) // it runs no more: another death in this life is not its own
 	}
+}
+
+// WantsTurn says that a suspect could start, and waits for the turn of this lane. See [Config].Turns.
+func (m *Machine) WantsTurn() bool { return m.suspects.turn == wantsTurn && m.phase == Running }
+
+// GiveTurn lets a suspect of the lane start at the next Flush.
+func (m *Machine) GiveTurn() {
+	m.suspects.turn = hasTurn
+	m.workGated()
+}
+
+// EndTurn gives the turn back, unless a record of the lane runs, or the group may still think so. It is asked after each Flush.
+func (m *Machine) EndTurn() (ended bool) {
+	s := &m.suspects
+	if m.phase != Closed && (s.isSet || s.named || m.busyWithWork()) {
+		return false
+	}
+	s.turn = noTurn
+	return true
+}
+
+// survived notes that a handler call has come back: whatever kills the process now, it is not that record.
+func (m *Machine) survived(id ID) {
+	s := &m.suspects
+	if !s.careful {
+		return
+	}
+	if s.isSet && s.running == id && !s.hasGuilt {
+		s.isSet = false
+		m.commit.dirty = true
+		m.commit.urgent = m.commit.urgent || s.turn == hasTurn
+	}
+	m.workGated()
 }
 
 func (m *Machine) fromCommit(id offsets.Identity) ID {
@@ -52,11 +99,16 @@ func (m *Machine) toCommit(id ID) offsets.Identity {
 // maySuspectStart lets one record of a careful lane go on at a time. A convict goes to the dlt.
 func (m *Machine) maySuspectStart(i int32) bool {
 	s := &m.suspects
-	if id := m.entries[i].id(); s.hasGuilt && s.convict == id {
+	id := m.entries[i].id()
+	switch {
+	case s.hasGuilt && s.convict == id:
 		m.bury(i, Crash)
 		return false
-	}
-	if m.busyWithWork() {
+	case m.busyWithWork():
+		m.gated = append(m.gated, i)
+		return false
+	case m.cfg.Turns && s.has(id) && s.turn != hasTurn:
+		s.turn = wantsTurn
 		m.gated = append(m.gated, i)
 		return false
 	}
@@ -106,6 +158,7 @@ func (m *Machine) acquit(id ID) {
 	}
 	if s.isSet && s.running == id {
 		s.isSet = false
+		m.commit.urgent = m.commit.urgent || s.turn == hasTurn
 	}
 	s.list = slices.DeleteFunc(s.list, func(k ID) bool { return k == id })
 	if s.hasGuilt && s.convict == id {

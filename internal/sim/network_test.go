@@ -46,6 +46,7 @@ func (h *host) dial(ctx context.Context, network, address string) (net.Conn, err
 	down := h.down
 	h.mu.Unlock()
 	if down {
+		pause(10*time.Millisecond, ctx.Done()) // the client asks again at once, and time would stand still
 		return nil, errDown
 	}
 	inner, err := h.vn.DialContext(ctx, network, address)

@@ -88,7 +88,7 @@ func (s *scene) put(records ...*record) {
 // until waits, in virtual time, for something to become true.
 func (s *scene) until(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Hour); !is(); {
+	for end := time.Now().Add(20 * time.Minute); !is(); {
 		if time.Now().After(end) {
 			s.t.Fatalf("waited in vain until %s%s", what, s.lanes())
 		}
