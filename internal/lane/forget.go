@@ -34,7 +34,7 @@ func (m *Machine) mayForgetChunk(id ChunkID, before int64) bool {
 
 // isCommitted says whether the source is committed beyond an offset, or has another log than the offset's by now.
 func (m *Machine) isCommitted(g Gen, offset int64) bool {
-	return !m.gens[g].present || offset < m.tracker(Source).Commit()
+	return !m.gens[g].present || offset < m.commit.stored
 }
 
 // runOf says whether any entry has an origin in the range.
