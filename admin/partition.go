@@ -89,8 +89,9 @@ func (c *Client) after(ctx context.Context, topic string, t time.Time) (map[int3
 	}, topic)
 }
 
-// fetchBytes is how much is asked for at once. Two such answers are in memory while a partition is read, decompressed.
-const fetchBytes = 4 << 20
+// fetchBytes is how much is asked for at once, compressed. Two such answers are in memory while a partition is read, and may
+// be twenty times as large there.
+const fetchBytes = 1 << 20
 
 // oneBytes is how much is asked for where one record is wanted; a broker sends a larger one whole.
 const oneBytes = 16 << 10

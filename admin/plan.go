@@ -57,7 +57,7 @@ func (p *Plan) Refusal() error {
 	case p.NoMarks && !p.Spec.RerunDone:
 		return ErrNoMarks
 	case p.Expired > 0 && !p.Spec.AllowExpired:
-		return fmt.Errorf("%d of %d records: %w of %s", p.Expired, p.Sends, ErrExpired, p.Window)
+		return fmt.Errorf("%d of %d records: %w of %.0f h", p.Expired, p.Sends, ErrExpired, p.Window.Hours())
 	}
 	return nil
 }
