@@ -42,6 +42,7 @@ func newRoot(env *environment) *cobra.Command {
 	flags.StringVarP(&env.file, "config", "c", "", "configuration file, - for standard input (default: $"+config.FileVariable+", or "+defaultFile+")")
 	flags.StringArrayVarP(&env.overrides, "override", "X", nil, "set one setting by its path, such as -X topics.orders.concurrency=8; may be repeated")
 	root.AddCommand(newRun(env), newDemo(env), newBench(env), newCheck(env), newTopics(env), newHealthcheck(env), newVersion(env))
+	root.AddCommand(newStatus(env), newDLT(env), newReplay(env), newTask(env), newTrail(env), newKey(env))
 	env.markStart(root)
 	return root
 }
