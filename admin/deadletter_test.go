@@ -121,3 +121,42 @@ func TestNothingButAReasonableTaskIsCreated(t *testing.T) {
 		t.Errorf("no reason: %v", err)
 	}
 }
+
+func TestATaskSendsAnOriginOnce(t *testing.T) {
+	w := newWorld(t, 1)
+	w.dieAll(4)
+	c := w.admin()
+	d := letters(t, c, admin.Query{})[1]
+	d.Envelope.Run = 1 << 20 // of a replay of the source, which failed as the first life did
+	w.produce(&kgo.Record{Topic: w.names.DLT(), Key: d.Key, Value: d.Value, Headers: d.Envelope.Set(d.Headers)})
+	if n := len(letters(t, c, admin.Query{})); n != 5 {
+		t.Fatalf("%d dead letters", n)
+	}
+	task := w.create(c, redrive(admin.Spec{}))
+	got, err := c.Execute(t.Context(), task.Number, nil)
+	if err != nil || got.Progress.Sent != 4 || got.Progress.Resolved != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestWhatMayHaveTakenEffectIsSentOnlyIfAskedFor(t *testing.T) {
+	w := newWorld(t, 1)
+	w.dieAll(3)
+	c := w.admin()
+	d := letters(t, c, admin.Query{})[0]
+	d.Envelope.Reason, d.Envelope.Run = retrytopics.ReasonUncertain, 1<<20
+	w.produce(&kgo.Record{Topic: w.names.DLT(), Key: d.Key, Value: d.Value, Headers: d.Envelope.Set(d.Headers)})
+	spec := redrive(admin.Spec{})
+	spec.Filter.Range.From = admin.AtOffset(3)
+	if p := w.plan(c, spec); p.Sends != 0 || p.Uncertain != 1 || !errors.Is(p.Refusal(), admin.ErrNothing) {
+		t.Errorf("%+v", p)
+	}
+	spec.Filter.Reasons = []string{string(retrytopics.ReasonUncertain)}
+	if p := w.plan(c, spec); p.Sends != 1 || p.Uncertain != 0 {
+		t.Errorf("asked for by its reason: %+v", p)
+	}
+	spec.Filter.Reasons, spec.IncludeUncertain = nil, true
+	if p := w.plan(c, spec); p.Sends != 1 || p.Uncertain != 0 {
+		t.Errorf("asked for by the flag: %+v", p)
+	}
+}

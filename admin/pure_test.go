@@ -134,6 +134,7 @@ func TestOfTheClaimsOfOneEpochTheFirstCounts(t *testing.T) {
 	put(claim{V: 1}, keyClaim, 41, 1, "b")
 	put(state{V: 1, Epoch: 1, Next: map[int32]int64{0: 7}}, keyState, 41, 1)
 	put(claim{V: 1}, keyClaim, 41, 2, "b")
+	put(claim{V: 1}, keyClaim, 41, 2, "a")
 	put(state{V: 1, Epoch: 2, Next: map[int32]int64{0: 9}}, keyState, 41, 2)
 	put(state{V: 1, Epoch: 1, Next: map[int32]int64{0: 8}}, keyState, 41, 1) // of one that is thought dead
 	put(state{V: 9}, keyState, 41, 3)

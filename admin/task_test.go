@@ -183,6 +183,9 @@ func TestADiscardResolvesWithoutSending(t *testing.T) {
 	if err != nil || got.Progress != (admin.Progress{Resolved: 10}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
+	if err := w.plan(c, spec).Refusal(); !errors.Is(err, admin.ErrNothing) {
+		t.Errorf("once more: %v", err)
+	}
 	if n := w.PartitionInfo(w.names.Replay(), 0).HighWatermark; n != 0 {
 		t.Errorf("%d records were sent", n)
 	}
@@ -264,5 +267,34 @@ func (w *world) settle(c *admin.Client) {
 			w.t.Fatal("not settled")
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+func TestAPausedReplayGoesOnWhereItWas(t *testing.T) {
+	w := newWorld(t, 2)
+	w.orders(60)
+	handled := newCounted(60)
+	stop := w.work(handled.handle)
+	<-handled.all
+	stop()
+	c := w.admin()
+	spec := admin.Spec{Kind: admin.KindReplay, Source: "orders", Reason: "lost in the ledger", By: "op@host", Rate: 20}
+	task := w.create(c, spec)
+	ctx, cancel := context.WithCancel(t.Context())
+	saves := 0
+	if _, err := c.Execute(ctx, task.Number, func(admin.Task) {
+		if saves++; saves == 2 {
+			cancel()
+		}
+	}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	got, err := w.admin().Execute(t.Context(), task.Number, nil)
+	if err != nil || got.Progress.Sent != 60 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	sent := w.PartitionInfo(w.names.Replay(), 0).HighWatermark + w.PartitionInfo(w.names.Replay(), 1).HighWatermark
+	if sent != 60 {
+		t.Errorf("%d records were written", sent)
 	}
 }

@@ -121,10 +121,9 @@ func (w *walk) letters(ctx context.Context, topic string, l log, span Span, star
 	})
 }
 
-// concerns tells whether a dead letter is one that the task is about. What the task itself has sent never is.
+// concerns tells whether a dead letter is one that the task is about. What comes back of it lies behind its snapshot.
 func (w *walk) concerns(d *DeadLetter) bool {
-	return !w.control.isResolved(d.Topic, d.Partition, d.Offset) && w.spec.Filter.matches(d) &&
-		(w.number == 0 || d.Envelope.Run != w.number)
+	return !w.control.isResolved(d.Topic, d.Partition, d.Offset) && w.spec.Filter.matches(d)
 }
 
 func (w *walk) verdict(it *item) verdict {
