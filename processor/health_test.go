@@ -4,7 +4,6 @@ package processor_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -98,7 +98,9 @@ func TestReadinessNamesTheTopicThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 1)
 		defer c.close()
-		refuse := c.refuseProduce("orders.billing.dlt")
+		refuse := c.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.Produce}, Topic: "orders.billing.dlt", Err: kerr.TopicAuthorizationFailed, Count: -1,
+		})
 		c.produce(t, &kgo.Record{Value: []byte("x")})
 		p, stop := run(t, c.config(processor.Topic{}), func(context.Context, *processor.Message) error {
 			return processor.Permanent(context.DeadlineExceeded)
@@ -108,7 +110,7 @@ func TestReadinessNamesTheTopicThatCannotBeWritten(t *testing.T) {
 		if !h.Live.OK || !h.Started.OK || h.Ready.OK || !strings.Contains(h.Ready.Reasons[0], "lane orders/0 cannot write: produce to orders.billing.dlt: ") {
 			t.Errorf("with a dlt that refuses: %+v", h)
 		}
-		close(refuse)
+		refuse.Remove()
 		settle(time.Minute)
 		if diff := cmp.Diff(well(), p.Health()); diff != "" {
 			t.Errorf("after it took the record (-want +got):\n%s", diff)
@@ -117,36 +119,4 @@ func TestReadinessNamesTheTopicThatCannotBeWritten(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	})
-}
-
-// refuseProduce refuses writes to a topic until the channel is closed.
-func (c *cluster) refuseProduce(topic string) chan struct{} {
-	until := make(chan struct{})
-	c.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		c.KeepControl()
-		select {
-		case <-until:
-			return nil, nil, false
-		default:
-		}
-		req, info := r.(*kmsg.ProduceRequest), c.TopicInfo(topic)
-		if info == nil || slices.ContainsFunc(req.Topics, func(t kmsg.ProduceRequestTopic) bool {
-			return t.Topic != topic && t.TopicID != info.TopicID
-		}) {
-			return nil, nil, false
-		}
-		resp := req.ResponseKind().(*kmsg.ProduceResponse)
-		for _, t := range req.Topics {
-			rt := kmsg.NewProduceResponseTopic()
-			rt.Topic, rt.TopicID = t.Topic, t.TopicID
-			for _, p := range t.Partitions {
-				rp := kmsg.NewProduceResponseTopicPartition()
-				rp.Partition, rp.ErrorCode = p.Partition, kerr.TopicAuthorizationFailed.Code
-				rt.Partitions = append(rt.Partitions, rp)
-			}
-			resp.Topics = append(resp.Topics, rt)
-		}
-		return resp, nil, true
-	})
-	return until
 }

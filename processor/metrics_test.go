@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.opentelemetry.io/otel/attribute"
 	sdk "go.opentelemetry.io/otel/sdk/metric"        //nolint:depguard // reads what the library has measured
 	"go.opentelemetry.io/otel/sdk/metric/metricdata" //nolint:depguard // as above
@@ -284,6 +287,63 @@ func TestAStuckCallIsCounted(t *testing.T) {
 		settle(time.Second)
 		want["laneway.handler.stuck{topic=orders}"] = 0
 		m.expect(t, want, "laneway.handler")
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func TestALagThatIsNotKnownIsNotZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 1)
+		defer c.close()
+		m := newMeters()
+		cfg := c.config(processor.Topic{})
+		cfg.MeterProvider = m
+		_, stop := run(t, cfg, func(context.Context, *processor.Message) error { return nil })
+		settle(10 * time.Second)
+		zero := map[string]float64{"laneway.lag.records{partition=0,topic=orders}": 0}
+		m.expect(t, zero, "laneway.lag")
+		refuse := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Err: kerr.TopicAuthorizationFailed, Topic: "orders", Count: -1})
+		settle(2 * time.Minute)
+		m.expect(t, map[string]float64{}, "laneway.lag")
+		refuse.Remove()
+		settle(10 * time.Second)
+		m.expect(t, zero, "laneway.lag")
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func TestARetryThatIsNotFetchedIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 1)
+		defer c.close()
+		m := newMeters()
+		cfg := c.config(processor.Topic{})
+		cfg.MeterProvider = m
+		c.produce(t, &kgo.Record{Value: []byte("x")})
+		refuse := c.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.Fetch}, Topic: "orders.billing.retry-5s", Err: kerr.TopicAuthorizationFailed, Count: -1,
+		})
+		_, stop := run(t, cfg, func(_ context.Context, m *processor.Message) error {
+			if m.Attempt == 1 {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		settle(66 * time.Second) // due after 5 s to 6 s
+		const series = "laneway.retry.overdue{tier=5s,topic=orders}"
+		if overdue := m.read(t, "laneway.retry.overdue")[series]; overdue < 58 || overdue > 62 {
+			t.Errorf("overdue for %v s, want about a minute", overdue)
+		}
+		refuse.Remove()
+		settle(10 * time.Second)
+		if overdue := m.read(t, "laneway.retry.overdue")[series]; overdue != 0 {
+			t.Errorf("overdue for %v s after it was fetched", overdue)
+		}
+		m.expect(t, map[string]float64{"laneway.records{outcome=done,topic=orders}": 1}, "laneway.records")
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)
 		}
