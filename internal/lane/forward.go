@@ -18,7 +18,7 @@ func (m *Machine) jittered(e *entry, delay int64) int64 {
 	h ^= h >> 29
 	share := float64(h>>11) / (1 << 53)
 	extra := int64(math.Ceil(min(float64(delay)*m.cfg.Jitter, float64(m.cfg.MaxJitter)) * share))
-	return m.now + delay + extra
+	return m.now + 1 + delay + extra // now was rounded down
 }
 
 // snoozeTo returns the stage in which a record waits for a time, and when it is due there (R16): the longest delay that does
@@ -30,7 +30,7 @@ func (m *Machine) snoozeTo(until int64) (to Part, due int64) {
 			to = p
 		}
 	}
-	return to, min(m.now+m.delay(to), max(until, m.now))
+	return to, min(m.now+1+m.delay(to), max(until, m.now))
 }
 
 // forward writes the next copy of an entry whose attempt, snoozes and due time are those that the copy will carry.

@@ -141,7 +141,7 @@ func (m *Machine) snooze(i int32, until int64) {
 	m.noteFailure(i)
 	x := m.ext(i)
 	if int(e.snoozes) > m.cfg.MaxSnoozes || m.now-x.since > m.cfg.MaxSnooze {
-		m.bury(i, Exhausted)
+		m.bury(i, Expired)
 		return
 	}
 	var to Part

@@ -342,7 +342,7 @@ func (th *theatre) describe(w *lane.Write) (name, text string) {
 	}
 	switch w.Kind {
 	case lane.Forward:
-		return rec, fmt.Sprintf("%s to %s, hop %d, attempts %d, %s, due in %ds", rec, partName(w.To), w.Hop, w.Attempt, w.Reason, (w.Due-th.now+999)/1000)
+		return rec, fmt.Sprintf("%s to %s, hop %d, attempts %d, %s, due in %ds", rec, partName(w.To), w.Hop, w.Attempt, w.Reason, (w.Due-th.now)/1000)
 	case lane.DeadLetter:
 		return rec, fmt.Sprintf("%s to the dlt: %s", rec, w.Reason)
 	case lane.DoneMark:

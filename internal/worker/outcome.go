@@ -47,7 +47,7 @@ func (t *tenure) judge(r *dispatch.Result) (lane.Outcome, *evidence) {
 		return lane.Outcome{Kind: lane.Dead, Reason: lane.Permanent}, ev
 	case retrytopics.VerdictSnooze:
 		ev.reason = retrytopics.ReasonSnoozed
-		return lane.Outcome{Kind: lane.Snooze, Until: t.now.Add(d.RetryAfter).UnixMilli()}, ev
+		return lane.Outcome{Kind: lane.Snooze, Until: ceilMilli(t.now.Add(d.RetryAfter))}, ev
 	case retrytopics.VerdictSkip:
 		return lane.Outcome{Kind: lane.Skip}, ev
 	case retrytopics.VerdictUncertain:

@@ -178,14 +178,13 @@ func (t *tenure) inheritPart(ctx context.Context, p lane.Part, o kadm.OffsetResp
 		t.log.Warn("commit metadata is not readable, nothing counts as settled",
 			slog.String("topic", t.topic.parts[p]), slog.Any("error", err))
 	}
-	switch {
-	case meta.TopicID != (origin.TopicID{}) && id != (origin.TopicID{}) && meta.TopicID != id:
+	if meta.TopicID != (origin.TopicID{}) && id != (origin.TopicID{}) && meta.TopicID != id {
 		t.log.Warn("topic was created anew since the last commit", slog.String("topic", t.topic.parts[p]))
 		return fresh, meta.Lane, nil
-	case o.At < log.start:
-		// What the broker deleted is nobody's any more.
+	}
+	if o.At < log.start {
+		// What the broker deleted is nobody's any more. What had settled above it stays settled.
 		t.log.Warn("records were deleted before they were read", slog.String("topic", t.topic.parts[p]), slog.Int64("records", log.start-o.At))
-		return fresh, meta.Lane, nil
 	}
 	at, settled, epochs := o.At, meta.Settled, meta.Epochs
 	fork, known, err := t.fork(ctx, p, epochs)
@@ -203,7 +202,7 @@ func (t *tenure) inheritPart(ctx context.Context, p lane.Part, o kadm.OffsetResp
 	case at > log.end:
 		at = log.end
 	}
-	return lane.InheritedPart{Topic: id, Offset: at, Settled: settled, Epochs: epochs}, meta.Lane, nil
+	return lane.InheritedPart{Topic: id, Offset: max(at, log.start), Settled: settled, Epochs: epochs}, meta.Lane, nil
 }
 
 // fork finds out from where on the log of a part is not the one that was read (R41).
