@@ -15,7 +15,7 @@ import (
 type call struct {
 	message  Message
 	delivery *worker.Delivery
-	outputs  outputs
+	outputs  *outputs
 }
 
 // outputs collects what the handler produces; they are acknowledged before the record settles.
@@ -31,7 +31,7 @@ func (p *Processor) caller(h Handler) worker.HandleFunc {
 	return func(ctx context.Context, scratch *any, d *worker.Delivery) error {
 		c, _ := (*scratch).(*call)
 		if c == nil {
-			c = &call{}
+			c = &call{outputs: &outputs{}}
 			c.message.call = c
 			*scratch = c
 		}
@@ -47,6 +47,9 @@ func (p *Processor) caller(h Handler) worker.HandleFunc {
 
 // fill makes the message of a delivery. It is on the plain path: nothing is copied that the record holds.
 func (c *call) fill(d *worker.Delivery) {
+	if c.outputs.used {
+		c.outputs = &outputs{} // those of a call that panicked are not this record's
+	}
 	m, r := &c.message, d.Record
 	m.Topic, m.Partition, m.Offset, m.Timestamp = r.Topic, r.Partition, r.Offset, r.Timestamp
 	m.Key, m.Value, m.Headers = r.Key, r.Value, d.Headers
@@ -62,7 +65,7 @@ func (c *call) fill(d *worker.Delivery) {
 
 // await waits for the outputs. A handler that succeeded has failed if one of them has.
 func (c *call) await(err error) error {
-	o := &c.outputs
+	o := c.outputs
 	o.wait.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,7 +78,7 @@ func (c *call) await(err error) error {
 }
 
 func (c *call) produce(ctx context.Context, r *kgo.Record) error {
-	o := &c.outputs
+	o := c.outputs
 	o.mu.Lock()
 	o.used = true
 	o.mu.Unlock()

@@ -132,9 +132,17 @@ func (m *Machine) chunkFailed(n int32, seq uint32) {
 	m.timers.push(timer{at: m.now + backoff(w.fails), what: makeRef(n|chunkBit, seq)})
 }
 
-// retryChunk repeats a write that failed (R17): nothing else of the chunk was in flight meanwhile.
-func (m *Machine) retryChunk(n int32) {
-	if w := m.marks.chunks[n].write; w == nil || !w.inFlight || w.fails == 0 || m.gone {
+// retryHeld repeats a failed write that had to wait for a new tenure number.
+func (m *Machine) retryHeld(n int32) {
+	if w := m.marks.chunks[n].write; w != nil {
+		m.retryChunk(n, w.seq)
+	}
+}
+
+// retryChunk repeats the write with a number, which failed (R17): nothing else of the chunk was in flight meanwhile. A timer of
+// an earlier write changes nothing.
+func (m *Machine) retryChunk(n int32, seq uint32) {
+	if w := m.marks.chunks[n].write; w == nil || !w.inFlight || w.fails == 0 || w.seq != seq || m.gone {
 		return
 	}
 	if m.renewal {

@@ -105,7 +105,7 @@ func (m *Machine) countReplay() {
 func (m *Machine) claim(i int32) {
 	m.step(i, claiming)
 	x := m.ext(i)
-	x.tries = m.entries[i].tries()
+	x.tries, x.named = m.entries[i].tries(), m.tenure
 	m.setExt(i, x)
 	m.write(i)
 }
@@ -116,7 +116,7 @@ func (m *Machine) claimed(i int32) {
 	x.claim, x.fails = true, 0
 	x.fence = m.commit.sent + 1
 	m.setExt(i, x)
-	m.addClaim(m.entryX(i), claim{id: m.entries[i].id(), tries: x.tries, tenure: m.tenure})
+	m.addClaim(m.entryX(i), claim{id: m.entries[i].id(), tries: x.tries, tenure: x.named})
 	m.step(i, fencing)
 	m.commit.awaiting = append(m.commit.awaiting, i)
 	m.commit.urgent = true
@@ -141,7 +141,7 @@ func (m *Machine) fenced(i int32) {
 // released ends a give-up's release of a claim (R32): the record is unsettled, and free of the claim.
 func (m *Machine) released(i int32) {
 	x := m.ext(i)
-	m.dropClaim(m.entryX(i), claim{id: m.entries[i].id(), tries: x.tries, tenure: m.tenure})
+	m.dropClaim(m.entryX(i), claim{id: m.entries[i].id(), tries: x.tries, tenure: x.named})
 	x.claim, x.fails = false, 0
 	m.setExt(i, x)
 	m.step(i, idle)

@@ -111,7 +111,7 @@ func (m *Machine) snapshot(p Part) PartCommit {
 func (m *Machine) laneState() *offsets.LaneState {
 	s := &m.suspects
 	l := &offsets.LaneState{Tenure: m.number, Unclean: s.unclean}
-	if m.commit.last {
+	if m.commit.last && !(m.gone && m.busyWithWork()) {
 		l.Unclean = 0
 	} else if s.isSet {
 		id := m.toCommit(s.running)
@@ -195,7 +195,7 @@ func (m *Machine) renewed() {
 	m.held = nil
 	for _, i := range held {
 		if i&chunkBit != 0 {
-			m.retryChunk(i &^ chunkBit)
+			m.retryHeld(i &^ chunkBit)
 			continue
 		}
 		m.rewrite(i)

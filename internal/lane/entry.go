@@ -78,6 +78,7 @@ type more struct {
 	fence  uint64 // commit that must be acknowledged before it goes on: arming, fencing
 	tries  uint32 // of the claim that is out
 	claim  bool   // a claim of this tenure is out
+	named  int64  // tenure number in that claim
 	broken bool   // not readable: it goes to the dlt as undecodable
 }
 

@@ -73,6 +73,12 @@ func (m *Machine) ReturnedOK(refs []Ref) {
 	}
 }
 
+// Expects says whether a handler call is out under this reference.
+func (m *Machine) Expects(r Ref) bool {
+	i, ok := m.find(r)
+	return ok && m.entries[i].state == running
+}
+
 // Returned hands in how a handler call ended. It says false for a call that is nobody's any more: its record went on without
 // it (it was abandoned), and nothing is changed.
 func (m *Machine) Returned(r Ref, o Outcome) bool {

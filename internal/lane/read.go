@@ -29,7 +29,8 @@ func (m *Machine) Fetched(p Part, copies []Copy, next int64) (admitted int) {
 	}
 	if admitted == len(copies) {
 		t.Advance(next)
-	} else if p >= FirstStage {
+	}
+	if p >= FirstStage && !t.Admits() {
 		m.workFull(p)
 	}
 	m.commit.dirty = true

@@ -59,7 +59,7 @@ func (m *Machine) expireTimers() {
 		t := m.timers.pop()
 		i := t.what.index()
 		if i&chunkBit != 0 {
-			m.retryChunk(i &^ chunkBit)
+			m.retryChunk(i&^chunkBit, t.what.seq())
 			continue
 		}
 		e := &m.entries[i]

@@ -26,7 +26,7 @@ func (m *Machine) write(i int32) {
 	case claiming:
 		w.Kind, w.Tries = ClaimMark, e.tries()
 	case releasing:
-		w.Kind, w.Tries = ClaimRelease, x.tries
+		w.Kind, w.Tries, w.Tenure = ClaimRelease, x.tries, x.named
 	case free, idle, arming, fencing, running:
 		return
 	}
@@ -91,6 +91,10 @@ func (m *Machine) Failed(r Ref, now int64) {
 // Refused tells that the topic takes no copy of the record, whatever its size: a forward ends in the dlt, where a stub finds
 // room. For any other write it is the same as Failed.
 func (m *Machine) Refused(r Ref) {
+	if r.index()&chunkBit != 0 {
+		m.Failed(r, m.now)
+		return
+	}
 	i, ok := m.find(r)
 	if !ok {
 		return

@@ -150,7 +150,7 @@ func (t *tenure) control() {
 		switch {
 		case b.bytes > budget:
 			want = false
-		case b.added && !b.open && (b.bytes > budget/2 || p == 0 && !t.m.Resumes(lane.Source)):
+		case b.added && !b.open && (b.bytes > budget/2 || !t.m.Resumes(lane.Part(p))):
 			want = false // resume at half: frequent pauses collapse a partition (R20)
 		}
 		if p == 0 {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -20,21 +21,19 @@ const stageWait = 50 * time.Millisecond
 const sourceWait = 250 * time.Millisecond
 
 // connect makes the clients. The group client comes last: see join.
-func (w *Worker) connect() error {
+func (w *Worker) connect(ctx context.Context) error {
 	var err error
 	if w.lookup, err = kgo.NewClient(w.options(kgo.MetadataMinAge(250 * time.Millisecond))...); err != nil {
 		return fmt.Errorf("look-up client: %w", err)
 	}
 	w.admin = kadm.NewClient(w.lookup)
-	w.producer, err = kgo.NewClient(w.options(
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.ProducerLinger(0),
-		kgo.MaxBufferedRecords(1<<20),
-		kgo.MetadataMinAge(250*time.Millisecond),
-		kgo.ProducerBatchMaxBytes(64<<20), // the topic's own limit decides, for each record: see failed
-		kgo.BrokerMaxWriteBytes(100<<20),
-	)...)
+	if err := w.limits.read(ctx, w); err != nil {
+		return err
+	}
+	if w.marker, err = kgo.NewClient(w.writing()...); err != nil {
+		return fmt.Errorf("marker client: %w", err)
+	}
+	w.producer, err = kgo.NewClient(w.writing(kgo.ProducerBatchMaxBytes(w.limits.smallest()))...)
 	if err != nil {
 		return fmt.Errorf("producer client: %w", err)
 	}
@@ -87,6 +86,17 @@ func (w *Worker) join() error {
 	return nil
 }
 
+// writing returns the options of a client that writes to our topics.
+func (w *Worker) writing(opts ...kgo.Opt) []kgo.Opt {
+	return w.options(append([]kgo.Opt{
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerLinger(0),
+		kgo.MaxBufferedRecords(1 << 20),
+		kgo.MetadataMinAge(250 * time.Millisecond),
+	}, opts...)...)
+}
+
 // options adds what all clients have in common.
 func (w *Worker) options(opts ...kgo.Opt) []kgo.Opt {
 	all := []kgo.Opt{kgo.ClientID("laneway"), kgo.DisableClientMetrics()}
@@ -99,11 +109,12 @@ func (w *Worker) closeClients() {
 	w.stages.cl.Close()
 	w.lookup.Close()
 	w.producer.Close()
+	w.marker.Close()
 	w.outputs.Close()
 }
 
 func (w *Worker) disconnect() {
-	for _, cl := range []*kgo.Client{w.lookup, w.producer, w.outputs, w.group} {
+	for _, cl := range []*kgo.Client{w.lookup, w.producer, w.marker, w.outputs, w.group} {
 		if cl != nil {
 			cl.Close()
 		}
@@ -115,6 +126,9 @@ func (w *Worker) disconnect() {
 	}
 }
 
+// defaultMaxMessage is a little less than the broker's default, in bytes: what a client sends at most if nobody says otherwise.
+const defaultMaxMessage = 1_000_012
+
 // limits knows how large a record each of our topics takes.
 type limits struct{ max map[string]int }
 
@@ -122,7 +136,20 @@ func (l *limits) of(topic string) int {
 	if n := l.max[topic]; n > 0 {
 		return n
 	}
-	return 1_000_012 // the broker's default
+	return defaultMaxMessage
+}
+
+// smallest returns the largest batch that every topic of records takes: the broker refuses a batch as a whole, with the small
+// records in it. The client holds each record against the same number.
+func (l *limits) smallest() int32 {
+	least := math.MaxInt32
+	for _, n := range l.max {
+		least = min(least, n)
+	}
+	if least == math.MaxInt32 {
+		return defaultMaxMessage
+	}
+	return int32(max(least, 1024))
 }
 
 func (l *limits) read(ctx context.Context, w *Worker) error {

@@ -102,7 +102,7 @@ func (t *tenure) forget(old []oldMark) {
 
 // bury writes a tombstone.
 func (t *tenure) bury(key []byte) {
-	t.w.producer.TryProduce(t.w.ctx, &kgo.Record{Topic: t.topic.Names.Idempotency(), Partition: t.partition, Key: key}, nil)
+	t.w.marker.TryProduce(t.w.ctx, &kgo.Record{Topic: t.topic.Names.Idempotency(), Partition: t.partition, Key: key}, nil)
 }
 
 // writePosition writes down how far the source has been settled, in a mark that outlives the group's offsets.
@@ -116,5 +116,5 @@ func (t *tenure) writePosition() {
 		Kind: dedupe.Position, Tenure: t.m.Tenure(), At: t.now.UnixMilli(), Position: lowest,
 		Identity: dedupe.Identity{Origin: origin.Origin{TopicID: t.sourceID, Partition: t.partition, LeaderEpoch: t.epoch}},
 	}
-	t.w.producer.TryProduce(t.w.ctx, t.marked(&m), nil)
+	t.w.marker.TryProduce(t.w.ctx, t.marked(&m), nil)
 }

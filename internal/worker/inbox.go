@@ -31,7 +31,11 @@ type batch struct {
 type written struct {
 	token  lane.Ref
 	offset int64
-	err    error
+
+	err    error // the others below are of a failure
+	topic  string
+	size   int // of the record alone, in bytes
+	client *kgo.Client
 }
 
 // answer is the answer to a commit.

@@ -1,9 +1,6 @@
 package worker
 
 import (
-	"context"
-	"errors"
-
 	"github.com/laneway-go/laneway/internal/dispatch"
 	"github.com/laneway-go/laneway/internal/lane"
 	"github.com/laneway-go/laneway/retrytopics"
@@ -16,6 +13,10 @@ func (t *tenure) returned(results []dispatch.Result) {
 		ref := lane.Ref(r.Token)
 		t.topic.meter.count(t.w.ctx, r.Kind)
 		o, ev := t.judge(r)
+		if !t.m.Expects(ref) {
+			continue // an abandoned call has come back
+		}
+		delete(t.evidence, ref.Entry())
 		if ev != nil {
 			ev.at = t.now
 			t.evidence[ref.Entry()] = ev
@@ -30,7 +31,7 @@ func (t *tenure) judge(r *dispatch.Result) (lane.Outcome, *evidence) {
 	case dispatch.Unstarted:
 		return lane.Outcome{Kind: lane.Unstarted}, nil
 	case dispatch.Canceled:
-		return t.canceled(r)
+		return lane.Outcome{Kind: lane.Aborted}, nil // R19; nobody knows how far it came (R42)
 	case dispatch.Panicked:
 		return t.ambiguous(retrytopics.ReasonPanic, "panic", r)
 	case dispatch.TimedOut, dispatch.Stuck:
@@ -70,14 +71,4 @@ func (t *tenure) ambiguous(why retrytopics.Reason, rule string, r *dispatch.Resu
 		return lane.Outcome{Kind: lane.Dead, Reason: lane.UncertainReason}, ev
 	}
 	return lane.Outcome{Kind: lane.Retry}, ev
-}
-
-// canceled is a call that the drain deadline has ended: no attempt is used (R19). An error that does not come from its context
-// says that nothing happened (R32).
-func (t *tenure) canceled(r *dispatch.Result) (lane.Outcome, *evidence) {
-	var uncertain *retrytopics.UncertainError
-	if errors.Is(r.Err, context.Canceled) || errors.Is(r.Err, context.DeadlineExceeded) || errors.As(r.Err, &uncertain) {
-		return lane.Outcome{Kind: lane.Aborted}, nil
-	}
-	return lane.Outcome{Kind: lane.Unstarted}, nil
 }

@@ -35,6 +35,9 @@ func (t *tenure) takeOver(ctx context.Context) error {
 		t.reading.ids[p] = in.Parts[p].Topic
 	}
 	t.epoch = -1
+	if epochs := in.Parts[lane.Source].Epochs; len(epochs) > 0 {
+		t.epoch = epochs[0].Epoch // a log that is cut while the scans run is noticed by the first record (R41)
+	}
 	t.report()
 	if err := t.scanAll(ctx); err != nil {
 		return err
@@ -200,7 +203,7 @@ func (t *tenure) inheritPart(ctx context.Context, p lane.Part, o kadm.OffsetResp
 		}
 		at, settled, epochs = min(at, fork), settled.Below(fork), epochs.Below(fork)
 	case at > log.end:
-		at = log.end
+		at, settled = log.end, settled.Below(log.end)
 	}
 	return lane.InheritedPart{Topic: id, Offset: max(at, log.start), Settled: settled, Epochs: epochs}, meta.Lane, nil
 }
@@ -264,10 +267,8 @@ func (t *tenure) resolveStart(ctx context.Context, committed kadm.OffsetResponse
 			return min(max(at, log.start), log.end), nil
 		}
 	}
-	for _, o := range committed[t.topic.parts[0]] {
-		if o.At >= 0 {
-			return log.start, nil // the partition is newer than the group's first commit
-		}
+	if t.isNewer(committed) {
+		return log.start, nil
 	}
 	s := t.topic.Start
 	switch {
@@ -285,6 +286,18 @@ func (t *tenure) resolveStart(ctx context.Context, committed kadm.OffsetResponse
 		return 0, fmt.Errorf("list offsets of %s/%d after %s: %w", t.topic.parts[0], t.partition, s.At, errors.Join(o.Err, kerr.UnknownTopicOrPartition))
 	}
 	return max(o.Offset, log.start), nil
+}
+
+// isNewer says whether the partition has appeared after the group's first commit: those that have a commit all come before it. A
+// lane of a new group that is slow to take over lies among them.
+func (t *tenure) isNewer(committed kadm.OffsetResponses) bool {
+	last := int32(-1)
+	for p, o := range committed[t.topic.parts[0]] {
+		if o.At >= 0 {
+			last = max(last, p)
+		}
+	}
+	return last >= 0 && t.partition > last
 }
 
 // remembered looks for a position that an earlier owner has written down, for a group that lost its offsets (R24).

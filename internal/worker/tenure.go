@@ -98,11 +98,34 @@ func (t *tenure) run() {
 		defer stop()
 	}
 	t.loop()
+	t.awaitCalls()
 	t.w.turns.release(t)
 	t.closeParts()
 	t.report()
 	t.topic.counts.ended(t.partition, t.counted.Waiting)
 	t.w.waiting.Add(-t.counted.Waiting)
+}
+
+// awaitCalls waits, if the lane may begin anew in this process, until the calls of this tenure have ended: the next one would run
+// the same records beside them. They are cancelled; one that ignores that is waited for until the drain deadline.
+func (t *tenure) awaitCalls() {
+	if !t.again.Load() || t.queue.Running() == 0 {
+		return
+	}
+	t.queue.Cancel(errGivenUp)
+	deadline := time.NewTimer(t.w.cfg.Drain)
+	defer deadline.Stop()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for t.queue.Running() > 0 {
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			return
+		case <-t.w.ctx.Done():
+			return
+		}
+	}
 }
 
 // abortTakeover ends a tenure that did not get to its machine's first round.

@@ -38,7 +38,8 @@ type Worker struct {
 	ctx      context.Context //nolint:containedctx // of all work: promises and callbacks of the clients have no other
 	group    *kgo.Client
 	outputs  *kgo.Client // of handlers
-	producer *kgo.Client
+	producer *kgo.Client // of copies
+	marker   *kgo.Client // of marks: what carries a tenure number comes from one idempotent producer (R40)
 	lookup   *kgo.Client
 	admin    *kadm.Client
 	sources  *reader
@@ -84,13 +85,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	w.ctx = work
-	if err := w.connect(); err != nil {
+	if err := w.connect(ctx); err != nil {
 		return err
 	}
 	defer w.disconnect()
-	if err := w.limits.read(ctx, w); err != nil {
-		return err
-	}
 
 	defer w.observe()()
 	var loops sync.WaitGroup
@@ -216,14 +214,17 @@ func (w *Worker) producerTrouble() {
 // watchProducer gives all lanes a new tenure number when the producer id was replaced: a write that was given up under the old
 // one may still land (R40).
 func (w *Worker) watchProducer(ctx context.Context) {
-	id, epoch := int64(-1), int16(-1)
+	id, epoch, err := w.marker.ProducerID(ctx)
+	if err != nil {
+		id = -1
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.trouble:
 		}
-		nowID, nowEpoch, err := w.producer.ProducerID(ctx)
+		nowID, nowEpoch, err := w.marker.ProducerID(ctx)
 		if err != nil {
 			continue
 		}

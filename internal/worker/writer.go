@@ -24,6 +24,7 @@ type evidence struct {
 	stack   string
 	at      time.Time
 	reduced int // how often the copy was made smaller because the topic refused it
+	refused int // how often the topic refused it, or a batch that it was in
 }
 
 // produce carries out the writes of a round.
@@ -32,11 +33,17 @@ func (t *tenure) produce(writes []lane.Write) {
 		w := &writes[i]
 		rec := t.record(w)
 		token := w.Token
-		t.w.producer.TryProduce(t.w.ctx, rec, func(r *kgo.Record, err error) {
+		cl := t.w.marker
+		if w.Kind == lane.Forward || w.Kind == lane.DeadLetter {
+			cl = t.w.producer
+		}
+		cl.TryProduce(t.w.ctx, rec, func(r *kgo.Record, err error) {
+			a := written{token: token, offset: r.Offset}
 			if err != nil {
-				err = fmt.Errorf("produce to %s: %w", r.Topic, err)
+				a.err = fmt.Errorf("produce to %s: %w", r.Topic, err)
+				a.topic, a.size, a.client = r.Topic, retrytopics.Size(r), cl
 			}
-			t.in.put(func(n *news) { n.writes = append(n.writes, written{token: token, offset: r.Offset, err: err}) })
+			t.in.put(func(n *news) { n.writes = append(n.writes, a) })
 		})
 	}
 }
@@ -158,18 +165,38 @@ func (t *tenure) answered(writes []written) {
 
 // failed deals with a write that did not succeed: it is made again, smaller if it was too large (R17).
 func (t *tenure) failed(a written) {
-	if errors.Is(a.err, kerr.MessageTooLarge) || errors.Is(a.err, kerr.RecordListTooLarge) || errors.Is(a.err, kerr.InvalidRecord) {
+	if a.client == t.w.producer && isRefusal(a.err) && t.isAtFault(a) {
 		ev := t.evidenceFor(a.token.Entry())
 		if ev.reduced++; ev.reduced > 2 {
 			t.m.Refused(a.token)
 			return
 		}
 	}
+	if errors.Is(a.err, kerr.UnknownTopicID) {
+		a.client.PurgeTopicsFromProducing(a.topic) // it was created anew: the client would keep to the old id for ever
+	}
 	if !errors.Is(a.err, context.Canceled) {
 		t.produceErr = a.err
 	}
 	t.m.Failed(a.token, t.now.UnixMilli())
 	t.w.producerTrouble()
+}
+
+// isRefusal says whether the topic does not take what was written. The broker refuses a batch as a whole.
+func isRefusal(err error) bool {
+	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) || errors.Is(err, kerr.InvalidRecord)
+}
+
+// maxRefusals is how often a record that should fit is written again as it is: something in its batch may be at fault, and the
+// batch is another one each time.
+const maxRefusals = 5
+
+// isAtFault says whether a refusal is about the record itself: it is larger than its topic takes, or it was refused in too many
+// batches.
+func (t *tenure) isAtFault(a written) bool {
+	ev := t.evidenceFor(a.token.Entry())
+	ev.refused++
+	return a.size > t.w.limits.of(a.topic) || ev.refused > maxRefusals
 }
 
 func (t *tenure) evidenceFor(entry int32) *evidence {
