@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -138,6 +139,7 @@ type topic struct {
 	pool   *dispatch.Pool
 	parts  []string // topic names by lane.Part
 	counts counters
+	first  atomic.Int32 // partitions of the source when this process saw the group without any commit; 0 if it did not
 	meter  *topicMeter
 }
 

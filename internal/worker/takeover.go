@@ -297,7 +297,10 @@ func (t *tenure) isNewer(committed kadm.OffsetResponses) bool {
 			last = max(last, p)
 		}
 	}
-	return last >= 0 && t.partition > last
+	if last < 0 {
+		t.topic.first.Store(int32(len(committed[t.topic.parts[0]]))) // this is the group's first start
+	}
+	return last >= 0 && t.partition > last && t.partition >= t.topic.first.Load()
 }
 
 // remembered looks for a position that an earlier owner has written down, for a group that lost its offsets (R24).
