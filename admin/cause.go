@@ -64,7 +64,9 @@ func nextToken(s string) (string, tokenKind) {
 	if n > 0 {
 		return s[:n], tokenWord
 	}
-	for n = 1; n < len(s) && !isWord(s[n]) && strings.IndexByte("\"'`", s[n]) < 0; n++ {
+	n = 1
+	for n < len(s) && !isWord(s[n]) && strings.IndexByte("\"'`", s[n]) < 0 {
+		n++
 	}
 	return s[:n], tokenText
 }

@@ -71,14 +71,14 @@ func New(cfg Config) (*Client, error) {
 func (c Config) validate() error {
 	var errs []error
 	if len(c.Brokers) == 0 {
-		errs = append(errs, errors.New("Brokers: none"))
+		errs = append(errs, errors.New("no Brokers"))
 	}
 	if len(c.Sources) == 0 {
-		errs = append(errs, errors.New("Sources: none"))
+		errs = append(errs, errors.New("no Sources"))
 	}
 	for _, s := range c.Sources {
 		if group := c.Sources[0].Want.Names.Group(); s.Want.Names.Group() != group {
-			errs = append(errs, fmt.Errorf("Sources: %s is of group %s, want %s", s.Name(), s.Want.Names.Group(), group))
+			errs = append(errs, fmt.Errorf("source %s is of group %s, want %s", s.Name(), s.Want.Names.Group(), group))
 		}
 	}
 	return errors.Join(errs...)

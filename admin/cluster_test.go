@@ -65,7 +65,7 @@ func (w *world) produce(records ...*kgo.Record) {
 	}
 }
 
-// orders produces n records with values "0", "1", …
+// orders produces n records with values "0", "1", ….
 func (w *world) orders(n int) {
 	w.t.Helper()
 	records := make([]*kgo.Record, n)

@@ -172,28 +172,28 @@ func (s *controlState) applyTask(r *kgo.Record) error {
 	return nil
 }
 
-func (t *taskRecord) applyClaim(epoch, holder string, value []byte) error {
+func (r *taskRecord) applyClaim(epoch, holder string, value []byte) error {
 	c, err := decode[claim](value)
 	if err != nil {
 		return err
 	}
 	n, err := strconv.Atoi(epoch)
 	if err != nil {
-		return err
+		return fmt.Errorf("epoch %q: %w", epoch, err)
 	}
-	if n > t.epoch { // a later claim of the same epoch came too late
-		t.epoch, t.holder, t.claimed = n, holder, c.At
+	if n > r.epoch { // a later claim of the same epoch came too late
+		r.epoch, r.holder, r.claimed = n, holder, c.At
 	}
 	return nil
 }
 
-func (t *taskRecord) applyState(value []byte) error {
+func (r *taskRecord) applyState(value []byte) error {
 	st, err := decode[state](value)
 	if err != nil {
 		return err
 	}
-	if t.state == nil || st.Epoch >= t.state.Epoch {
-		t.state = &st
+	if r.state == nil || st.Epoch >= r.state.Epoch {
+		r.state = &st
 	}
 	return nil
 }
@@ -205,11 +205,11 @@ func (s *controlState) applyResolved(number uint32, parts []string, value []byte
 	}
 	partition, err := strconv.ParseInt(parts[1], 10, 32)
 	if err != nil {
-		return err
+		return fmt.Errorf("partition %q: %w", parts[1], err)
 	}
 	index, err := strconv.ParseInt(parts[2], 10, 64)
 	if err != nil {
-		return err
+		return fmt.Errorf("chunk %q: %w", parts[2], err)
 	}
 	var bits dedupe.Bits
 	if _, err := bits.Decode(v.Bits); err != nil {

@@ -72,7 +72,7 @@ func (it *item) replayed(spec *Spec, source Source, number uint32) *kgo.Record {
 		IdempotencyKey: string(it.x),
 	}
 	out := &kgo.Record{Topic: source.Want.Names.Replay(), Partition: it.origin.Partition}
-	user := []kgo.RecordHeader{}
+	var user []kgo.RecordHeader
 	if it.record != nil {
 		env.OriginTimestamp = it.record.Timestamp
 		out.Key, out.Value, user = it.record.Key, it.record.Value, it.record.Headers

@@ -31,7 +31,8 @@ func (c *Client) loadMarks(ctx context.Context, s Source, partition int32) (*mar
 func (m *marks) apply(k *dedupe.Mark) {
 	switch k.Kind {
 	case dedupe.Done:
-		table, h := &m.keys, dedupe.Hash{}
+		table := &m.keys
+		var h dedupe.Hash
 		if k.DefaultKey {
 			table, h = &m.origins, m.hasher.SumOrigin(k.Identity.Origin)
 		} else {

@@ -120,7 +120,7 @@ func (c *Client) readBy(ctx context.Context, topic string, l log, span Span, byt
 	}()
 	err := visitAll(answers, visit)
 	cancel()
-	for range answers { //nolint:revive // the fetcher may be about to hand one over
+	for range answers {
 	}
 	fetchErr := <-ended
 	switch {
@@ -228,14 +228,14 @@ func (c *Client) fetch(ctx context.Context, s fetchSpec) (records []*kgo.Record,
 		err = kerr.ErrorForCode(answer.ErrorCode)
 	}
 	if err != nil {
-		return nil, s.at, err
+		return nil, s.at, fmt.Errorf("fetch: %w", err)
 	}
 	if len(answer.Topics) == 0 || len(answer.Topics[0].Partitions) == 0 {
 		return nil, s.at, kerr.UnknownTopicOrPartition
 	}
 	rp := &answer.Topics[0].Partitions[0]
 	if err := kerr.ErrorForCode(rp.ErrorCode); err != nil {
-		return nil, s.at, err
+		return nil, s.at, fmt.Errorf("fetch: %w", err)
 	}
 	got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
 		Offset: s.at, Topic: s.topic, Partition: s.partition, IsolationLevel: kgo.ReadCommitted(),

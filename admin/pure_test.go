@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/twmb/franz-go/pkg/kgo"
+	"pgregory.net/rapid"
 )
 
 func TestNormalizeMasksWhatDiffersFromRecordToRecord(t *testing.T) {
@@ -107,7 +106,7 @@ func FuzzControl(f *testing.F) {
 	f.Add([]byte("task/x"), []byte(`{"v":1,"spec":{"kind":"redrive"}}`), []byte("state/1/1"), []byte(`{"v":1,"epoch":1}`))
 	f.Add([]byte("task/x"), []byte(`{"v":1}`), []byte("claim/1/2/h"), []byte(`{"v":1}`))
 	f.Add([]byte("resolved/1/a/2/3"), []byte(`{"v":1,"bits":"AgEB"}`), []byte("cancel/1"), []byte(`{"v":2}`))
-	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte) {
+	f.Fuzz(func(_ *testing.T, k1, v1, k2, v2 []byte) {
 		s := newControlState()
 		s.apply(&kgo.Record{Key: k1, Value: v1})
 		s.apply(&kgo.Record{Key: k2, Value: v2, Offset: 1})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"time"
 )
 
@@ -116,7 +116,7 @@ func (t *Task) Left() (n int64) {
 // ReplayID is what the records of the task carry as their replay id.
 func (t *Task) ReplayID() string { return replayID(t.Number) }
 
-func replayID(number uint32) string { return fmt.Sprintf("%d", number) }
+func replayID(number uint32) string { return strconv.FormatUint(uint64(number), 10) }
 
 // ErrNoTask says that there is no task of a number.
 var ErrNoTask = errors.New("no such task")
@@ -244,13 +244,4 @@ func (c *Client) Cancel(ctx context.Context, number uint32, by, reason string, n
 		return nil, err
 	}
 	return c.Task(ctx, number, now)
-}
-
-// spanOf returns the span of a partition; an empty one if there is none.
-func (s *Spec) spanOf(partition int32) Span {
-	i := slices.IndexFunc(s.Spans, func(sp Span) bool { return sp.Partition == partition })
-	if i < 0 {
-		return Span{Partition: partition}
-	}
-	return s.Spans[i]
 }

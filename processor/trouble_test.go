@@ -87,7 +87,7 @@ func TestALaneThatIsSlowToStartAtTheLatestReadsNoHistory(t *testing.T) {
 			}
 			return resp, nil, true
 		})
-		_, stop := run(t, cfg, func(_ context.Context, m *processor.Message) error {
+		_, stop := run(t, cfg, func(_ context.Context, _ *processor.Message) error {
 			old.Add(1)
 			return nil
 		})
@@ -108,7 +108,7 @@ func TestATenureThatBeginsAnewWaitsForTheCallsOfTheLast(t *testing.T) {
 		defer c.close()
 		c.produce(t, &kgo.Record{Key: []byte("k"), Value: []byte("one")})
 		var now, most atomic.Int64
-		_, stop := run(t, c.config(processor.Topic{}), func(ctx context.Context, m *processor.Message) error {
+		_, stop := run(t, c.config(processor.Topic{}), func(_ context.Context, _ *processor.Message) error {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -152,7 +152,7 @@ func TestWhatSettledAboveTheLogStartStaysSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 		var again atomic.Int64
-		_, stop = run(t, cfg, func(ctx context.Context, m *processor.Message) error { again.Add(1); return nil })
+		_, stop = run(t, cfg, func(_ context.Context, _ *processor.Message) error { again.Add(1); return nil })
 		<-time.After(30 * time.Second)
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)

@@ -84,7 +84,7 @@ func (h *healthcheckFlags) address() (string, error) {
 
 // ask makes one request and returns the answer, whether it is a yes or a no.
 func ask(ctx context.Context, url string) (c processor.Check, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return c, fmt.Errorf("ask the worker: %w", err)
 	}

@@ -21,11 +21,11 @@ var printedAt = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 func ago(d time.Duration) time.Time { return printedAt.Add(-d) }
 
 // printed prints in both forms and compares them with golden files.
-func printed(t *testing.T, name string, columns int, print func(env *environment, form output) error) {
+func printed(t *testing.T, name string, columns int, show func(env *environment, form output) error) {
 	t.Helper()
 	for form, suffix := range map[output]string{outputText: ".txt", outputJSON: ".jsonl"} {
 		var out bytes.Buffer
-		if err := print(&environment{stdout: &out}, form); err != nil {
+		if err := show(&environment{stdout: &out}, form); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, filepath.Join("operate", name+suffix), out.String())

@@ -85,13 +85,14 @@ func (t *trail) print(steps []admin.Step) error {
 
 // stepRow says what a step is, then where, and what the error was.
 func stepRow(s *admin.Step) string {
-	row := fmt.Sprintf("  %-20s  %-8s  %s\n", stamp(s.At), s.What, stepState(s))
+	var row strings.Builder
+	fmt.Fprintf(&row, "  %-20s  %-8s  %s\n", stamp(s.At), s.What, stepState(s))
 	for _, line := range []string{s.Place, clip(s.Message, 66)} {
 		if line != "" {
-			row += fmt.Sprintf("  %-20s  %-8s  %s\n", "", "", line)
+			fmt.Fprintf(&row, "  %-20s  %-8s  %s\n", "", "", line)
 		}
 	}
-	return row
+	return row.String()
 }
 
 func stepState(s *admin.Step) string {

@@ -19,6 +19,8 @@ const (
 	storeCommit              // it is stored and answered
 	loseAnswer               // it is stored, nobody hears of it
 	refuseCommit             // it is not stored
+	storePart                // the broker stores the source part only (a: 1), or only the others, and says so
+	forget                   // the owner forgets a mark for its age, and its tombstone lands; a: mark
 	tick                     // time passes, to the next moment that the owner waits for
 	crash                    // the owner dies; a: which of its writes land all the same, b: 1 if its commit does
 	lose                     // the owner does not know that it is none any more
@@ -201,10 +203,19 @@ func (s *state) ownerTrouble(list []action) []action {
 	switch {
 	case p.commit != nil && s.left.unheard > 0:
 		list = append(list, action{verb: loseAnswer}, action{verb: refuseCommit})
+	case p.commit != nil && s.left.partly > 0:
+		list = append(list, action{storePart, 0, 0, 0}, action{storePart, 0, 1, 0})
 	case p.commit == nil && p.soon > 0 && p.m.WantsCommit() == lane.CommitSoon:
 		list = append(list, action{verb: sendCommit})
 	}
-	if s.w.killer == 0 && s.left.crashes > 0 {
+	if s.left.forgets > 0 {
+		for i, k := range s.marks {
+			if p.m.MayForget(s.w.forMachine(p.m, k), forever) {
+				list = append(list, action{forget, 0, uint8(i), 0})
+			}
+		}
+	}
+	if s.w.killer == 0 && s.left.crashes > 0 || s.left.kills > 0 && !s.mayDie(p) {
 		list = s.deaths(list, crash, p)
 	}
 	if s.left.losses > 0 && s.zombie == nil {

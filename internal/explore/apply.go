@@ -35,7 +35,7 @@ func (s *state) apply(a action) {
 	switch a.verb {
 	case takeOver:
 		s.takeOver()
-	case scanPart, scanAll, fetch, giveBack, append_, acknowledge, fail, refuse, sendCommit, storeCommit, loseAnswer, refuseCommit,
+	case scanPart, scanAll, fetch, giveBack, append_, acknowledge, fail, refuse, sendCommit, storeCommit, loseAnswer, refuseCommit, storePart, forget,
 		giveUp, abandon, renew, notice:
 		s.own(a)
 	case tick:
@@ -47,7 +47,11 @@ func (s *state) apply(a action) {
 			broken("L7: the machine wants to be woken in the past")
 		}
 	case crash:
-		s.left.crashes--
+		if s.w.killer != 0 && !s.mayDie(s.owner) {
+			s.left.kills--
+		} else {
+			s.left.crashes--
+		}
 		s.die(a.a, a.b == 1)
 	case lose:
 		s.left.losses--
@@ -99,6 +103,12 @@ func (s *state) own(a action) {
 		p.m.Refused(w.token)
 	case sendCommit:
 		s.sendCommit(p)
+	case storePart:
+		s.left.partly--
+		s.storePart(p, a.a == 1)
+	case forget:
+		s.left.forgets--
+		s.forget(p, s.marks[a.a])
 	case storeCommit, loseAnswer, refuseCommit:
 		s.answerCommit(p, a)
 	case giveUp:
@@ -214,6 +224,9 @@ func (s *state) acknowledge(p *process, i int) {
 		if !s.w.remembers() {
 			p.finished = p.finished.with(uint8(w.copy.id))
 		}
+	}
+	if s.w.remembers() {
+		s.hist.over |= p.finished
 	}
 	p.m.Acked(w.token, w.offset)
 }

@@ -21,9 +21,6 @@ func (s *state) checkStart(p *process, c copyOf, part lane.Part, offset int64, w
 	if p.scanned&uint8(1<<s.w.parts()-1) != uint8(1<<s.w.parts()-1) {
 		broken("R25: a handler starts before all parts are scanned")
 	}
-	if s.w.killer != 0 && s.w.killer != c.id.record()+1 && s.hist.convicts.has(uint8(c.id)) {
-		broken("R35: an innocent record is convicted")
-	}
 }
 
 // checkRepeat: nothing that a mark says is finished starts again (L2). Marks that came late count from the next scan on.
@@ -40,6 +37,9 @@ func (s *state) checkRepeat(p *process, c copyOf) {
 	}
 	if done.has(s.w.xOf(c.id)) && (!c.force || s.ownMark(c.id)) {
 		broken("L2: the handler of %s starts behind a done mark", s.w.title(c.id))
+	}
+	if s.w.strict() && s.hist.over.has(uint8(c.id)) {
+		broken("L2: the handler of %s starts again, an owner has known that it is finished", s.w.title(c.id))
 	}
 	if closed.has(uint8(c.id)) {
 		broken("L2: the handler of %s starts behind its terminal mark", s.w.title(c.id))

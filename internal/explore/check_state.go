@@ -11,6 +11,66 @@ func (s *state) checkState(before *state) {
 		s.checkMemory()
 		s.checkLoss()
 	}
+	s.checkIdle()
+}
+
+// checkIdle: nothing stands idle that could run (L7). When the owner has nothing out and nothing to say, every record that it has
+// fetched waits for a time or for a record before it.
+func (s *state) checkIdle() {
+	p := s.owner
+	if p == nil || len(p.calls)+len(p.writes) > 0 || p.commit != nil || p.version != s.version || !s.w.strict() ||
+		p.m.Phase() != lane.Running || p.m.WantsCommit() == lane.CommitNow || s.w.same != "" || s.w.replays > 0 || len(s.w.logs) > 1 ||
+		s.w.broken > 0 { // a write that failed is made again after a wait
+		return
+	}
+	for r := range s.w.records {
+		id := idOf(r, 0)
+		part, offset := s.live(id)
+		if offset < 0 {
+			continue
+		}
+		c := &s.logs[part][offset]
+		if offset >= p.m.Position(part) || p.m.Settled(part, offset) || c.due > s.now || c.until > s.now {
+			continue
+		}
+		if part != lane.Source && p.m.Position(lane.Source) <= s.w.records[r].offset || s.hasEarlier(p, id) {
+			continue
+		}
+		broken("L7: %s at %s could run, and nothing does", s.w.title(id), s.w.place(part, offset))
+	}
+}
+
+// live returns the place of the greatest copy of an identity; offset -1 if there is none.
+func (s *state) live(id identity) (part lane.Part, offset int64) {
+	var best *copyOf
+	offset = -1
+	for p := range s.w.parts() {
+		for o := range s.logs[p] {
+			c := &s.logs[p][o]
+			if c.id == id && (best == nil || greater(c, lane.Part(p), o, best, part, int(offset))) {
+				best, part, offset = c, lane.Part(p), int64(o)
+			}
+		}
+	}
+	return part, offset
+}
+
+// hasEarlier says whether an earlier record of the key is not settled.
+func (s *state) hasEarlier(p *process, id identity) bool {
+	for r := range s.w.records {
+		q := idOf(r, 0)
+		if s.w.keyOf(q) == 0 || s.w.keyOf(q) != s.w.keyOf(id) || !s.w.before(r, id.record()) {
+			continue
+		}
+		for part := range s.w.parts() {
+			for o, c := range s.logs[part] {
+				if c.id == q && !p.m.Settled(lane.Part(part), int64(o)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // checkLoss: every record is terminal, or has a copy that is not settled in what is committed (L1).
@@ -56,7 +116,7 @@ func (s *state) ended(id identity, done, closed idSet) bool {
 	if !s.w.remembers() {
 		return s.hist.effects.has(uint8(id)) || s.hist.skipped.has(uint8(id))
 	}
-	return done.has(s.w.xOf(id)) || closed.has(uint8(id))
+	return done.has(s.w.xOf(id)) || closed.has(uint8(id)) || s.w.forgets > 0 && s.hist.over.has(uint8(id))
 }
 
 // checkMemory: what an owner has known as durable stays (what R39 and R40 are for).

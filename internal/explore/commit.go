@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/laneway-go/laneway/internal/lane"
 	"github.com/laneway-go/laneway/internal/offsets"
 )
@@ -45,6 +47,48 @@ func (s *state) store(c *snapshot) {
 		s.began = int(c.Parts[lane.Source].Offset)
 	}
 	s.checkLoss()
+}
+
+// storePart stores the source's part of a commit, or the other parts, and what was committed before for the rest.
+func (s *state) storePart(p *process, source bool) {
+	c := p.commit
+	p.commit = nil
+	if s.committed != nil {
+		mixed := *c
+		mixed.Parts = slices.Clone(c.Parts)
+		for part := range mixed.Parts {
+			if (part == int(lane.Source)) != source {
+				mixed.Parts[part] = s.committed.commits[part]
+			}
+		}
+		if !source {
+			mixed.version = s.committed.version
+		}
+		s.store(&mixed)
+	}
+	p.m.CommitFailed(c.Number)
+}
+
+// forget removes a mark that the owner has found to be too old.
+func (s *state) forget(p *process, k mark) {
+	done, closed := s.done(), s.closed()
+	for part := range s.w.parts() {
+		for _, c := range s.logs[part] {
+			if s.ended(c.id, done, closed) {
+				s.hist.over = s.hist.over.with(uint8(c.id))
+			}
+		}
+	}
+	p.m.Forget(s.w.forMachine(p.m, k))
+	i := slices.Index(s.marks, k)
+	s.marks = remove(s.marks, i)
+	keys := s.w.keysOf(k) &^ s.done()
+	p.done &^= keys
+	s.hist.done &^= keys
+	if k.kind == lane.TerminalMark && !s.closed().has(uint8(k.id)) {
+		p.closed = p.closed.minus(uint8(k.id))
+		s.hist.closed = s.hist.closed.minus(uint8(k.id))
+	}
 }
 
 // checkProgress compares a commit with the one before it (L6). What an election took away is no loss.

@@ -24,6 +24,7 @@ type options struct {
 	seed   uint64
 	path   string
 	cores  int
+	first  bool
 }
 
 const bigStates = 200_000_000
@@ -40,6 +41,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.Uint64Var(&o.seed, "seed", 1, "`seed` of the walks")
 	fs.StringVar(&o.path, "path", "", "tell one `story`: the numbers of its steps, with commas")
 	fs.IntVar(&o.cores, "cores", 2, "`goroutines`")
+	fs.BoolVar(&o.first, "first", false, "stop at the first world that fails")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -91,6 +93,9 @@ func exploreAll(worlds []*world, o options, out io.Writer) int {
 		if r.wrong != "" {
 			failed++
 			w.report(out, r)
+			if o.first {
+				break
+			}
 		}
 	}
 	verdict := "ok"
@@ -139,7 +144,7 @@ func tellPath(w *world, numbers string, stdout, stderr io.Writer) int {
 	w.describe(stdout)
 	s := w.initial()
 	var path []action
-	for _, n := range strings.Split(numbers, ",") {
+	for n := range strings.SplitSeq(numbers, ",") {
 		list, _ := s.actions(nil)
 		i, err := strconv.Atoi(n)
 		if err != nil || i < 0 || i >= len(list) {

@@ -57,13 +57,15 @@ func (f *printer) of(s *state) uint64 {
 	f.history(s)
 	l := &s.left
 	f.num(int64(l.crashes), int64(l.losses), int64(l.zombie), int64(l.late), int64(l.broken), int64(l.unheard), int64(l.snoozed),
-		int64(l.replays), int64(l.giveUps), int64(l.renewals), int64(l.refused), truth(l.again))
+		int64(l.replays), int64(l.giveUps), int64(l.renewals), int64(l.refused), int64(l.partly),
+		int64(l.forgets), int64(l.kills), truth(l.again))
 	return xxhash.Sum64(f.b)
 }
 
 func (f *printer) history(s *state) {
 	h := &s.hist
-	f.num(int64(h.effects), int64(h.done), int64(h.closed), int64(h.skipped), truth(h.crashes > 0))
+	f.num(int64(h.effects), int64(h.done), int64(h.closed), int64(h.skipped), truth(h.crashes > 0), int64(h.forgot),
+		int64(h.over), truth(s.w.dropped && h.owners > 0))
 	if s.w.mode == lane.ClaimFirst {
 		f.num(int64(h.maybe))
 	}

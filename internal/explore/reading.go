@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/laneway-go/laneway/internal/lane"
 	"github.com/laneway-go/laneway/internal/offsets"
 )
@@ -20,7 +22,13 @@ func (s *state) takeOver() {
 	case s.w.latest:
 		in.Parts[lane.Source].Offset = int64(len(s.logs[lane.Source]))
 	}
-	p := &process{m: lane.New(s.w.cfg, in, s.now), version: s.version, soon: s.w.commits, scanned: 1}
+	cfg := s.w.cfg
+	if s.w.dropped && s.hist.owners > 0 {
+		cfg.Stages = slices.Clone(cfg.Stages)
+		cfg.Stages[len(cfg.Stages)-1].Target = false
+	}
+	s.hist.owners++
+	p := &process{m: lane.New(cfg, in, s.now), version: s.version, soon: s.w.commits, scanned: 1}
 	p.ends[lane.Source] = in.Parts[lane.Source].Offset
 	p.careful = in.Lane.Unclean >= s.w.careful
 	s.owner = p

@@ -31,8 +31,8 @@ type state struct {
 
 // budget is what the environment may still do.
 type budget struct {
-	crashes, losses, zombie, late, broken, unheard, snoozed, replays, giveUps, renewals, refused int8
-	again                                                                                        bool
+	crashes, losses, zombie, late, broken, unheard, snoozed, replays, giveUps, renewals, refused, partly, forgets, kills int8
+	again                                                                                                                bool
 }
 
 // copyOf is a record at one place of a log.
@@ -64,16 +64,18 @@ func (c *committed) settles(p lane.Part, offset int64) bool {
 
 // history is what has happened, as somebody outside sees it.
 type history struct {
-	calls    [maxIDs]uint8 // handler calls that began
-	effects  idSet         // identities whose handler has succeeded, for whomever
-	maybe    idSet         // by idempotency key: an effect may have taken place (C1)
-	done     idSet         // by idempotency key: an owner has known a durable done mark
-	closed   idSet         // an owner has known a durable terminal mark
-	skipped  idSet         // the handler did not want them
-	lasts    [maxRecords]uint8
-	nLasts   uint8 // records in the order of their last ends
-	crashes  uint8 // unclean ends of owners
-	convicts idSet
+	calls   [maxIDs]uint8 // handler calls that began
+	effects idSet         // identities whose handler has succeeded, for whomever
+	maybe   idSet         // by idempotency key: an effect may have taken place (C1)
+	done    idSet         // by idempotency key: an owner has known a durable done mark
+	closed  idSet         // an owner has known a durable terminal mark
+	skipped idSet         // the handler did not want them
+	lasts   [maxRecords]uint8
+	nLasts  uint8 // records in the order of their last ends
+	crashes uint8 // unclean ends of owners
+	forgot  idSet // idempotency keys and identities whose marks were forgotten
+	over    idSet // identities that an owner has known to be finished, by their marks
+	owners  uint8 // how many there were; counted where it matters
 }
 
 // idSet is a set of identities, or of idempotency keys.
@@ -175,7 +177,7 @@ func (w *world) initial() *state {
 		left: budget{
 			crashes: int8(w.crashes), losses: int8(w.losses), late: int8(w.late), broken: int8(w.broken),
 			unheard: int8(w.unheard), snoozed: int8(w.snoozed), replays: int8(w.replays), giveUps: int8(w.giveUps),
-			renewals: int8(w.renewals), refused: int8(w.refused), again: w.again,
+			renewals: int8(w.renewals), refused: int8(w.refused), partly: int8(w.partly), forgets: int8(w.forgets), kills: int8(w.kills), again: w.again,
 		},
 	}
 	if w.latest {

@@ -133,6 +133,11 @@ func (s *state) tellRest(a action, who string) string {
 		return "the commit is stored, its answer is lost"
 	case refuseCommit:
 		return "the commit of " + who + " is refused"
+	case storePart:
+		return "of the commit only " + [...]string{"the stages' part is", "the source's part is"}[a.a] + " stored, and " + who + " hears so"
+	case forget:
+		w := write{kind: s.marks[a.a].kind, mark: s.marks[a.a], copy: copyOf{id: s.marks[a.a].id}}
+		return who + " forgets the " + w.name(s.w)
 	case tick:
 		at, _ := s.owner.m.NextWake()
 		return fmt.Sprintf("%d ms pass", at-s.now)

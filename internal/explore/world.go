@@ -70,6 +70,12 @@ type world struct {
 	giveUps  int     // lanes that are given up in good order
 	renewals int     // producers that are replaced within a tenure
 	refused  int     // forwards that are too large
+	partly   int     // commits of which the broker stores the stages' part only, or the source's
+	forgets  int     // marks that the owner forgets for their age
+	kills    int     // with a killer: deaths that somebody else causes
+	dropped  bool    // from the second owner on the last stage is not configured any more
+	held     int     // waiting values per stage that are kept
+	queued   int     // idle replays past which the replay topic is not fetched
 	fine     bool    // every part is scanned in a step of its own, in any order
 
 	careful int // unclean lives from which on a lane is careful; default: never
@@ -134,6 +140,7 @@ func (w world) sealed() *world {
 	w.cfg = lane.Config{
 		Mode: w.mode, Ordering: w.ordering, UserKeys: w.same != "", MaxAttempts: w.attempts, Careful: w.careful,
 		MaxSnooze: forever, LongLife: forever,
+		HeldValues: w.held, MaxReplays: w.queued, FetchLead: 1,
 		Window: offsets.Config{Window: w.window, MaxSpan: w.window, GapBytes: -1},
 	}
 	for i := range w.stages {

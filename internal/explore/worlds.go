@@ -64,6 +64,7 @@ func sameWorlds() []world {
 		{name: "replay-pair", keys: "aa", attempts: 1, replays: 1, stages: 1, crashes: 1},
 		{name: "replay-force", keys: "a", attempts: 1, replays: 1, stages: 1, crashes: 2, force: true, anytime: true},
 		{name: "replay-force-same", keys: "ab", same: "00", attempts: 1, replays: 1, stages: 1, crashes: 1, force: true, anytime: true},
+		{name: "replay-queued", keys: "aa", attempts: 1, replays: 2, stages: 1, queued: 1, commits: -1, outcomes: ok | permanent},
 		{name: "replay-window-1", keys: "aa", attempts: 2, replays: 1, stages: 1, window: 1},
 		{name: "replay-off", keys: "aa", attempts: 1, replays: 1, stages: 1, crashes: 1, mode: lane.Off},
 		{name: "replay-same", keys: "ab", same: "00", attempts: 1, replays: 1, stages: 1, crashes: 1},
@@ -103,6 +104,12 @@ func troubleWorlds() []world {
 		{name: "bits-three", keys: "---", outcomes: ok, crashes: 1, broken: 1, stages: 1},
 		{name: "killer", keys: "aab", killer: 1, careful: 3, crashes: 7, stages: 1, attempts: 1, outcomes: ok},
 		{name: "killer-second", keys: "-b", killer: 2, careful: 2, crashes: 7, stages: 1, attempts: 1, outcomes: ok},
+		{name: "killer-outside", keys: "-b", killer: 2, kills: 1, careful: 1, crashes: 5, stages: 1, attempts: 1, outcomes: ok},
+		{name: "partly", keys: "a", partly: 1, crashes: 1, stages: 1},
+		{name: "dropped", keys: "a", dropped: true, crashes: 1, attempts: 3, commits: -1},
+		{name: "held", keys: "abc", held: 1, stages: 1, commits: -1, outcomes: ok | fails},
+		{name: "forget", keys: "a", same: "0", forgets: 1, crashes: 1, stages: 1, attempts: 1},
+		{name: "forget-dead", keys: "a", forgets: 1, crashes: 1, stages: 1, attempts: 1, outcomes: permanent},
 		{name: "careful", keys: "ab", careful: 1, crashes: 2, stages: 1},
 	}
 }

@@ -111,7 +111,7 @@ func (m *Machine) snapshot(p Part) PartCommit {
 func (m *Machine) laneState() *offsets.LaneState {
 	s := &m.suspects
 	l := &offsets.LaneState{Tenure: m.number, Unclean: s.unclean}
-	if m.commit.last && !(m.gone && m.busyWithWork()) {
+	if m.commit.last && (!m.gone || !m.busyWithWork()) {
 		l.Unclean = 0
 	} else if s.isSet {
 		id := m.toCommit(s.running)

@@ -264,7 +264,7 @@ func readIdentity(r *reader, last *origin.TopicID, commit int64) Identity {
 	}
 	i := Identity{TopicID: *last, Epoch: r.int32orNone(), Offset: r.offset(commit)}
 	run := r.uvarint()
-	r.check(run <= 1<<32-1)
+	r.check(run < 1<<32)
 	i.Run = uint32(run)
 	return i
 }

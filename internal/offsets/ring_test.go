@@ -39,7 +39,7 @@ func TestRingIsASetWithNeighbours(t *testing.T) {
 				}
 				r.base += rapid.Int64Range(0, 100).Draw(t, "words")
 			},
-			"go on with a clone": func(t *rapid.T) {
+			"go on with a clone": func(*rapid.T) {
 				old := r
 				r = r.clone()
 				for i := range old.words {

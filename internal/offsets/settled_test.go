@@ -62,7 +62,8 @@ func TestStatesThatDifferHaveDifferentForms(t *testing.T) {
 		forms[string(form)] = what
 	}
 	for _, s := range []offsets.Settled{
-		{}, offsets.SettledOf(0, 9), offsets.SettledOf(1, 9), offsets.SettledOf(1, 10), offsets.SettledOf(1, 9, 1), offsets.SettledOf(1, 9, 1, 2),
+		{},
+		offsets.SettledOf(0, 9), offsets.SettledOf(1, 9), offsets.SettledOf(1, 10), offsets.SettledOf(1, 9, 1), offsets.SettledOf(1, 9, 1, 2),
 		offsets.SettledOf(1, 9, 1, 3),
 	} {
 		add(s.String(), s.AppendState(nil))

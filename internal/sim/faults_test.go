@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,12 +145,7 @@ func (w *world) deploy() {
 func (w *world) isLive(m *member) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, l := range w.live {
-		if l == m {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.live, m)
 }
 
 func (w *world) joinAndLeave(rng *rand.Rand) {

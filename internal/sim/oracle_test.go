@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/laneway-go/laneway/dedupe"
@@ -402,9 +403,10 @@ func (v *verdicts) story(r *record) string {
 		}
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
-	text := v.name(r) + "["
+	var text strings.Builder
+	text.WriteString(v.name(r) + "[")
 	for _, e := range events {
-		text += fmt.Sprintf("\n      %s %s", v.w.clock(e.at), e.text)
+		text.WriteString(fmt.Sprintf("\n      %s %s", v.w.clock(e.at), e.text))
 	}
-	return text + "]"
+	return text.String() + "]"
 }

@@ -151,11 +151,8 @@ func TestScenario17HalfOfTheRecordsStuckStopIntake(t *testing.T) {
 		h.Remove()
 		s.start()
 		s.settle()
-		for _, r := range all {
-			if !s.hasHadEffect(r) {
-				t.Fatalf("record %d is lost", r.offset)
-			}
-			break // the rest is counted below
+		if r := all[0]; !s.hasHadEffect(r) { // the rest is counted below
+			t.Fatalf("record %d is lost", r.offset)
 		}
 		done := map[*record]bool{}
 		for _, c := range s.ledger.calls {

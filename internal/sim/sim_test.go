@@ -25,6 +25,7 @@ var oneSeed = flag.Uint64("sim.seed", 0, "run this world of the simulation only"
 const defaultSeeds = 60
 
 func seeds(t *testing.T) (first, n uint64) {
+	t.Helper()
 	if s := os.Getenv("LANEWAY_SIM_SEED"); s != "" && *oneSeed == 0 {
 		seed, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
@@ -83,6 +84,7 @@ func TestSimulation(t *testing.T) {
 
 // runSeed runs one world. Its problems are reported outside of its bubble: a failure inside would end the whole test.
 func runSeed(t *testing.T, seed uint64) (s stats) {
+	t.Helper()
 	var problems []string
 	var title string
 	synctest.Test(t, func(*testing.T) {

@@ -224,11 +224,10 @@ type member struct {
 	ended  chan struct{}
 	err    error // of Run, once it has ended
 
-	mu       sync.Mutex
-	deadAt   time.Time // when it was killed
-	outages  []outage  // when it could not reach the brokers, or was thrown out
-	stopped  time.Time // when it was asked to end
-	disowned bool      // something made it lose lanes in an unclean way
+	mu      sync.Mutex
+	deadAt  time.Time // when it was killed
+	outages []outage  // when it could not reach the brokers, or was thrown out
+	stopped time.Time // when it was asked to end
 }
 
 type outage struct{ from, to time.Time }
@@ -340,7 +339,7 @@ func logger(name string) *slog.Logger {
 	if os.Getenv("LANEWAY_SIM_LOG") == "" {
 		return nil
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("process", name)
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With(slog.String("process", name))
 }
 
 // userKey is the idempotency key of worlds whose records have one.
