@@ -406,7 +406,7 @@ func (v *verdicts) story(r *record) string {
 	var text strings.Builder
 	text.WriteString(v.name(r) + "[")
 	for _, e := range events {
-		text.WriteString(fmt.Sprintf("\n      %s %s", v.w.clock(e.at), e.text))
+		fmt.Fprintf(&text, "\n      %s %s", v.w.clock(e.at), e.text)
 	}
 	return text.String() + "]"
 }
