@@ -99,6 +99,13 @@ func (l *ledger) begin(c *call) {
 	l.calls = append(l.calls, c)
 }
 
+// cancel notes why a call was told to stop.
+func (l *ledger) cancel(c *call, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.canceled = why
+}
+
 // end closes a call. A process that has died meanwhile has no effect any more.
 func (l *ledger) end(c *call, how ending) {
 	l.mu.Lock()
@@ -171,7 +178,7 @@ func (m *member) work(ctx context.Context, c *call) (ending, error) {
 		case <-m.killed:
 			return died, errDead
 		case <-done:
-			c.canceled = context.Cause(ctx)
+			m.world.ledger.cancel(c, context.Cause(ctx))
 			return timedOut, context.Cause(ctx)
 		}
 	}
@@ -180,7 +187,7 @@ func (m *member) work(ctx context.Context, c *call) (ending, error) {
 		case <-r.gate:
 		case <-m.killed:
 		case <-done:
-			c.canceled = context.Cause(ctx)
+			m.world.ledger.cancel(c, context.Cause(ctx))
 			return timedOut, context.Cause(ctx)
 		}
 	}

@@ -286,10 +286,23 @@ func (v *verdicts) overtaken(q, r *record, c *call) {
 		if e.fence > c.fence && v.w.cfg.topic.Idempotency.Mode == processor.DedupeOff {
 			continue // without marks a crash repeats both, in their order
 		}
+		if v.w.cfg.topic.Idempotency.Mode == processor.DedupeOff && v.endedBefore(q, c) {
+			continue // without marks, a forward of a dead owner that lands late revives a record that has finished since
+		}
 		if e.fence == c.fence || !v.w.watch.lastCommit(c.rec.partition, c.fence).Before(c.start) {
 			v.badly("L3", "%s ran at %s, after %s at %s: %s || %s", v.name(q), v.w.clock(e.start), v.name(r), v.w.clock(c.start), v.story(q), v.story(r))
 		}
 	}
+}
+
+// endedBefore says whether a record had ended in a tenure before that of a call, and before the call began.
+func (v *verdicts) endedBefore(q *record, c *call) bool {
+	for _, f := range v.of[q] {
+		if v.final(f) && f.fence < c.fence && f.end.Before(c.start) {
+			return true
+		}
+	}
+	return false
 }
 
 // settledBy says whether a record may have settled for good at a time.

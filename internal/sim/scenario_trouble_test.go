@@ -235,7 +235,12 @@ func TestADrainEndsThoughAHandlerIgnoresItsContext(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		m := s.start(func(c *processor.Config) { c.Topics[0].Timeout = time.Minute })
 		q := &record{key: "k", gate: make(chan struct{})}
-		q.script = func(*call) (ending, error) { return failed, errNotYet }
+		q.script = func(c *call) (ending, error) {
+			if c.member == m {
+				return failed, errNotYet
+			}
+			return effect, nil
+		}
 		ignore := make(chan struct{})
 		s.onCall = func(c *call) {
 			if c.rec == q && c.member == m {
@@ -254,7 +259,6 @@ func TestADrainEndsThoughAHandlerIgnoresItsContext(t *testing.T) {
 		}
 		close(ignore)
 		close(q.gate)
-		q.script = nil
 		s.start()
 		s.until("q is done", s.hadEffect(q))
 		calls := s.callsOf(q)
