@@ -217,15 +217,15 @@ func setScalar(v reflect.Value, n *node, f field) error {
 	if !tagFits(v.Kind(), n) || f.enum != nil && !slices.Contains(f.enum, n.value) {
 		return errForm
 	}
-	switch kind := v.Kind(); {
-	case kind == reflect.String:
+	switch {
+	case v.Kind() == reflect.String:
 		v.SetString(n.value)
 		return nil
-	case kind == reflect.Bool:
+	case v.Kind() == reflect.Bool:
 		b, err := strconv.ParseBool(strings.ToLower(n.value))
 		v.SetBool(b)
 		return asForm(err)
-	case kind == reflect.Int:
+	case v.Kind() == reflect.Int:
 		i, err := strconv.ParseInt(n.value, 0, 64)
 		v.SetInt(i)
 		return asForm(err)

@@ -110,10 +110,10 @@ func (s schemer) form(f field) object {
 	if block, ok := blockOf(f.typ); ok {
 		return s.block(block)
 	}
-	switch kind := f.typ.Kind(); {
-	case kind == reflect.Slice:
+	switch {
+	case f.typ.Kind() == reflect.Slice:
 		return orFilledIn(object{"type": "array", "items": s.form(f.element())})
-	case kind == reflect.Map:
+	case f.typ.Kind() == reflect.Map:
 		return object{"type": "object", "additionalProperties": s.form(f.element())}
 	default:
 		return scalarForm(f)
@@ -160,13 +160,13 @@ func bounded(out object, f field) object {
 
 // initialValue returns a default as JSON has it.
 func initialValue(f field) any {
-	switch kind := f.typ.Kind(); {
-	case kind == reflect.Slice:
+	switch {
+	case f.typ.Kind() == reflect.Slice:
 		return strings.Split(strings.Trim(f.initial, "[]"), ", ")
-	case kind == reflect.Bool:
+	case f.typ.Kind() == reflect.Bool:
 		b, _ := strconv.ParseBool(f.initial) // TestEveryTagCanBeRead
 		return b
-	case kind == reflect.Int, kind == reflect.Float64:
+	case f.typ.Kind() == reflect.Int, f.typ.Kind() == reflect.Float64:
 		return json.Number(f.initial)
 	default:
 		return f.initial
