@@ -21,8 +21,8 @@ func TestDefaultsAreWhatTheLibraryDocuments(t *testing.T) {
 	}
 }
 
-func TestPrintedDefaultsLoadAsTheyAre(t *testing.T) {
-	first, err := mustLoad(t, smallest).YAML()
+func TestAPrintedFileLoadsAsItIs(t *testing.T) {
+	first, err := mustLoad(t, smallest+"instance_id: a$${b}\n").YAML()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,3 +59,11 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		t.Errorf("password %q", got)
 	}
 }
+
+func TestWhatIsFilledInIsNotQuoted(t *testing.T) {
+	_, err := load(t, smallest+"commit_interval: ${N}\nbuffers: {lane: '[${N}]'}\nsession: {timeout: '${N}d'}\n", "N=424242")
+	want := `laneway.yaml:7:18: commit_interval: "${N}": want a duration such as 500ms, 15s, 10m or 7d (10ms to 1m)`
+	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "424242") {
+		t.Errorf("error %v", err)
+	}
+}
